@@ -45,7 +45,7 @@ SECTIONS = (
     Section(
         "Outcomes",
         "facts/draft.py",
-        ("Remembered", "Superseded", "Restored"),
+        ("RememberReport", "SupersedeReport", "RestoreReport"),
         "",
         is_from_top=False,
     ),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from recollect.facts.draft import Remembered
+    from recollect.facts.draft import RememberReport
     from recollect.ingest.folders import Found
     from recollect.ingest.source import Taken
 
@@ -351,7 +351,7 @@ def test_a_list_overtaken_by_a_change_of_two_files_shows_all_of_it_or_nothing(
 def test_a_fact_that_another_process_stored_meanwhile_is_known(
     workspace: Path, environ: dict[str, str], value: str, verdict: Verdict, left: list[str]
 ) -> None:
-    def state(memory: Memory, value: str) -> Remembered:
+    def state(memory: Memory, value: str) -> RememberReport:
         text = f"The table is made of {value}"
         return memory.facts.remember(text, entity="table", key="wood", value=value)
 

@@ -40,7 +40,7 @@ from recollect.text.tags import declared, has_tag, tag_names, tags_named
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from recollect.facts.draft import Draft, Remembered, Restored, Superseded
+    from recollect.facts.draft import Draft, RememberReport, RestoreReport, SupersedeReport
     from recollect.facts.ledger import Ledger
     from recollect.reports import Failure
 
@@ -75,7 +75,7 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
-class ImportPlan:
+class ImportReport:
     """What an import changes."""
 
     added: tuple[Fact, ...]
@@ -126,7 +126,7 @@ class FactBook:
         provenance: Provenance = Provenance.OWNER,
         source: str = "",
         force: bool = False,
-    ) -> Remembered:
+    ) -> RememberReport:
         """Store a fact unless it is known; return what happened.
 
         Args:
@@ -189,7 +189,7 @@ class FactBook:
         shares = self._shares(fact, now=now)
         has_ending = expires is not None
 
-        def work(draft: Draft) -> Remembered:
+        def work(draft: Draft) -> RememberReport:
             # What others stored while this one waited for the ledger is older.
             locked = self._now()
             stated = replace(fact, created=locked)
@@ -252,7 +252,7 @@ class FactBook:
         """
         return lineage(self._ledger.read().facts, parse_id(fact_id))
 
-    def supersede(self, old_id: str, *, by: str) -> Superseded:
+    def supersede(self, old_id: str, *, by: str) -> SupersedeReport:
         """Mark a fact as superseded by another stored fact; return both.
 
         Raises:
@@ -263,7 +263,7 @@ class FactBook:
         old, new = parse_id(old_id), parse_id(by)
         return self._ledger.edit(lambda draft: supersede(draft, old, by_id=new))
 
-    def restore(self, old_id: str) -> Restored:
+    def restore(self, old_id: str) -> RestoreReport:
         """Make a superseded fact valid again; its successors stay.
 
         Raises:
@@ -325,7 +325,7 @@ class FactBook:
         """Return every fact as a line of JSON."""
         return list(exported(self._ledger.read().facts.values()))
 
-    def import_jsonl(self, lines: Iterable[str], *, force: bool = False) -> ImportPlan:
+    def import_jsonl(self, lines: Iterable[str], *, force: bool = False) -> ImportReport:
         """Import exported facts that are not known yet; return what happened to each.
 
         Args:
@@ -340,8 +340,8 @@ class FactBook:
         given = imported(lines)
         now = self._now()
 
-        def work(draft: Draft) -> ImportPlan:
-            plan = import_plan(given, draft.facts, now=now)
+        def work(draft: Draft) -> ImportReport:
+            plan = import_report(given, draft.facts, now=now)
             for fact in plan.added:
                 if not force:
                     _refuse_secrets(fact)
@@ -399,7 +399,7 @@ def _matcher(wanted: FactFilter, facts: Iterable[Fact]) -> Callable[[Fact], bool
     return matches
 
 
-def _not_compared(remembered: Remembered) -> tuple[str, ...]:
+def _not_compared(remembered: RememberReport) -> tuple[str, ...]:
     """Return a notice if a key or a value has no effect yet."""
     fact = remembered.fact
     missing = [name for name in ("entity", "key", "value") if not str(getattr(fact, name)).strip()]
@@ -409,7 +409,9 @@ def _not_compared(remembered: Remembered) -> tuple[str, ...]:
     return (f"It is not compared with other facts: {needed}, and it has no {missing[0]}.",)
 
 
-def import_plan(given: Iterable[Fact], facts: Mapping[str, Fact], *, now: datetime) -> ImportPlan:
+def import_report(
+    given: Iterable[Fact], facts: Mapping[str, Fact], *, now: datetime
+) -> ImportReport:
     """Return what importing facts changes; a text is known if a valid fact has it."""
     known = {(fact.scope, normalised(fact.text)) for fact in active(facts, now=now)}
     added: list[Fact] = []
@@ -422,7 +424,7 @@ def import_plan(given: Iterable[Fact], facts: Mapping[str, Fact], *, now: dateti
             same.append(fact)
         else:
             added.append(fact)
-    return ImportPlan(tuple(added), tuple(same), tuple(differing))
+    return ImportReport(tuple(added), tuple(same), tuple(differing))
 
 
 def _refuse_secrets(fact: Fact) -> None:
@@ -442,7 +444,7 @@ def _secrets_of(fact: Fact) -> str:
     return ", ".join(dict.fromkeys(each.kind for text in texts for each in find_secrets(text)))
 
 
-def _secret_notices(remembered: Remembered) -> tuple[str, ...]:
+def _secret_notices(remembered: RememberReport) -> tuple[str, ...]:
     """Return a notice about a stored fact that contains a secret."""
     fact, kinds = remembered.fact, _secrets_of(remembered.fact)
     if not kinds or remembered.decision.verdict is Verdict.FORGOTTEN:

@@ -51,7 +51,7 @@ _DETAILS = ("category", *_SUBJECT, "tags")
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class RememberReport:
     """What happened to a fact."""
 
     fact: Fact
@@ -66,7 +66,7 @@ class Remembered:
 
 
 @dataclass(frozen=True, slots=True)
-class Superseded:
+class SupersedeReport:
     """The outcome of superseding a fact."""
 
     old: Fact
@@ -75,7 +75,7 @@ class Superseded:
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
+class RestoreReport:
     """The outcome of restoring a superseded fact."""
 
     fact: Fact
@@ -205,7 +205,7 @@ def remember(
     now: datetime,
     shares: Mapping[str, float] = NOTHING_KNOWN,
     has_ending: bool = False,
-) -> Remembered:
+) -> RememberReport:
     """Store a fact unless it is known; return what happened.
 
     Args:
@@ -225,32 +225,32 @@ def remember(
     return done
 
 
-def _applied(draft: Draft, fact: Fact, decision: Decision, *, has_ending: bool) -> Remembered:
+def _applied(draft: Draft, fact: Fact, decision: Decision, *, has_ending: bool) -> RememberReport:
     match decision.verdict:
         case Verdict.EXISTING | Verdict.UPDATE:
             return _completed(draft, decision, fact, has_ending=has_ending)
         case Verdict.FORGOTTEN:
-            return Remembered(fact, decision)
+            return RememberReport(fact, decision)
         case Verdict.SUPERSEDE:
             bare = replace(fact, supersedes=())  # superseding fills in the ids that are valid
-            return Remembered(_supersede(draft, bare, decision.others), decision)
+            return RememberReport(_supersede(draft, bare, decision.others), decision)
         case Verdict.CONTRADICTS:
             # Only a proposal: it must not count as superseding until a person says so.
-            return Remembered(draft.add(replace(fact, supersedes=())), decision)
+            return RememberReport(draft.add(replace(fact, supersedes=())), decision)
         case Verdict.ADD:
-            return Remembered(draft.add(fact), decision)
+            return RememberReport(draft.add(fact), decision)
 
 
-def supersede(draft: Draft, old_id: str, *, by_id: str) -> Superseded:
+def supersede(draft: Draft, old_id: str, *, by_id: str) -> SupersedeReport:
     """Mark a fact as superseded by another stored fact."""
     by = draft.fact(by_id)
     old = draft.fact(old_id)
     if _is_half_written(draft, old, by=by):
         after = draft.put(replace(by, supersedes=tuple(dict.fromkeys([*by.supersedes, old.id]))))
-        return Superseded(draft.put(ended(old, by=by)), after)
+        return SupersedeReport(draft.put(ended(old, by=by)), after)
     before = head(draft.facts, old.id)
     after = _supersede(draft, by, (old,))
-    return Superseded(draft.fact(before.id), after)
+    return SupersedeReport(draft.fact(before.id), after)
 
 
 def _is_half_written(draft: Draft, old: Fact, *, by: Fact) -> bool:
@@ -260,7 +260,7 @@ def _is_half_written(draft: Draft, old: Fact, *, by: Fact) -> bool:
     )
 
 
-def restore(draft: Draft, fact_id: str) -> Restored:
+def restore(draft: Draft, fact_id: str) -> RestoreReport:
     """Make a superseded fact valid again; its successors stay."""
     before = draft.fact(fact_id)
     changed = restored(draft.facts, fact_id)
@@ -268,7 +268,7 @@ def restore(draft: Draft, fact_id: str) -> Restored:
         draft.put(after)
     named = dict.fromkeys([before.superseded_by, *changed])
     others = (draft.facts[each] for each in named if each in draft.facts and each != fact_id)
-    return Restored(changed[fact_id], tuple(others))
+    return RestoreReport(changed[fact_id], tuple(others))
 
 
 def forget(draft: Draft, fact_id: str) -> Fact:
@@ -307,21 +307,21 @@ def merge_group(draft: Draft, group: DuplicateGroup, *, now: datetime) -> bool:
     return True
 
 
-def _completed(draft: Draft, decision: Decision, fact: Fact, *, has_ending: bool) -> Remembered:
+def _completed(draft: Draft, decision: Decision, fact: Fact, *, has_ending: bool) -> RememberReport:
     """Add missing details to a known fact; report the details that were not taken."""
     known = decision.others[0]
     if fact.provenance not in EXPLICIT:
-        return Remembered(known, decision)
+        return RememberReport(known, decision)
     is_trusted = fact.confidence >= known.confidence
     after = _with_details(known, fact) if is_trusted else known
     if has_ending:
         after = replace(after, decay=fact.decay, expires=fact.expires)
     notices = _not_taken(after, fact)
     if after == known:
-        return Remembered(known, decision, notices)
+        return RememberReport(known, decision, notices)
     names = [name for name in (*_DETAILS, "expires") if _of(after, name) != _of(known, name)]
     reason = f"it was known; updated: {', '.join(names)}"
-    return Remembered(draft.put(after), Decision(Verdict.UPDATE, (known,), reason), notices)
+    return RememberReport(draft.put(after), Decision(Verdict.UPDATE, (known,), reason), notices)
 
 
 def _of(fact: Fact, name: str) -> object:

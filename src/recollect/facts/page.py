@@ -69,7 +69,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedEntry:
     """An entry, and its lines."""
 
     entry: Entry
@@ -86,7 +86,7 @@ class Page:
     name: str
     lines: tuple[str, ...]
     """Lines with their line ends."""
-    entries: tuple[Placed, ...]
+    entries: tuple[PlacedEntry, ...]
     problems: tuple[Problem, ...]
 
     @property
@@ -126,7 +126,7 @@ def parse_page(name: str, text: str, *, derive: Callable[[str], str]) -> Page:
     """
     lines = tuple(_LINE.findall(text))
     conflicts = find_conflicts(lines)
-    entries: list[Placed] = []
+    entries: list[PlacedEntry] = []
     problems = [Problem(name, each.start, each.reason, RESOLVE) for each in conflicts]
     for first, end, flaw in _spans(without_markers(lines, conflicts)):
         if flaw is not None:
@@ -140,7 +140,7 @@ def parse_page(name: str, text: str, *, derive: Callable[[str], str]) -> Page:
             problems.append(Problem(name, first + 1, str(error), _FIX))
             entry = plain_entry(raw, category=category, derive=derive)
         if entry is not None:
-            entries.append(Placed(entry, first, end))
+            entries.append(PlacedEntry(entry, first, end))
     return Page(name, lines, tuple(entries), tuple(problems))
 
 
@@ -199,7 +199,7 @@ def edited(page: Page, *, changed: Mapping[int, Fact | None], added: Sequence[Fa
     return "".join(lines)
 
 
-def _line(page: Page, placed: Placed, fact: Fact, *, ending: str) -> str:
+def _line(page: Page, placed: PlacedEntry, fact: Fact, *, ending: str) -> str:
     raw = "".join(page.lines[placed.first : placed.end])
     body = raw.rstrip("\r\n")
     own_ending = raw[len(body) :]

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from recollect.errors import UsageError
-from recollect.facts.book import ImportPlan, import_plan
+from recollect.facts.book import ImportReport, import_report
 from recollect.facts.entry import (
     Entry,
     EntryError,
@@ -254,11 +254,11 @@ def test_what_is_known_is_not_imported_twice() -> None:
     history = replace(same_text, superseded_by=A)
     stored = {A: ZOE}
 
-    def plan(fact: Fact) -> ImportPlan:
-        return import_plan([fact], stored, now=NOW)
+    def plan(fact: Fact) -> ImportReport:
+        return import_report([fact], stored, now=NOW)
 
-    assert ImportPlan((), (ZOE,), ()) == plan(ZOE)
-    assert ImportPlan((), (same_text,), ()) == plan(same_text)
-    assert ImportPlan((other_scope,), (), ()) == plan(other_scope)
-    assert ImportPlan((), (), (differing,)) == plan(differing)
-    assert ImportPlan((history,), (), ()) == plan(history)
+    assert ImportReport((), (ZOE,), ()) == plan(ZOE)
+    assert ImportReport((), (same_text,), ()) == plan(same_text)
+    assert ImportReport((other_scope,), (), ()) == plan(other_scope)
+    assert ImportReport((), (), (differing,)) == plan(differing)
+    assert ImportReport((history,), (), ()) == plan(history)

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from recollect.facts.book import FactBook
-    from recollect.facts.draft import Remembered
+    from recollect.facts.draft import RememberReport
     from recollect.facts.extract import ExtractOptions
     from recollect.facts.extract.answer import ProposedFact
     from recollect.facts.extract.plan import Batch, ExtractionPlan, PlannedFile
@@ -64,7 +64,7 @@ _NO_JSON = Degradation(
 
 
 @dataclass(frozen=True, slots=True)
-class Extracted:
+class ExtractionReport:
     """What an extraction did."""
 
     plan: ExtractionPlan
@@ -73,7 +73,7 @@ class Extracted:
     """Facts that were already known."""
     forgotten: tuple[Fact, ...] = ()
     """Facts that were forgotten before and therefore not stored."""
-    contradicting: tuple[Remembered, ...] = ()
+    contradicting: tuple[RememberReport, ...] = ()
     """Stored facts that contradict others: a person has to decide."""
     suspicious: int = 0
     """Facts that read like instructions or are in no file; not stored."""
@@ -147,7 +147,7 @@ class Extractor:
         files = self._files(paths or self._options.paths or DEFAULT_PATHS)
         return plan_extraction(files, self._done(), self._options)
 
-    def run(self, paths: Sequence[str] = (), *, progress: Progress = silent) -> Extracted:
+    def run(self, paths: Sequence[str] = (), *, progress: Progress = silent) -> ExtractionReport:
         """Send new and changed files, and store the facts of each answer as it arrives.
 
         Raises:
@@ -159,7 +159,7 @@ class Extractor:
         chat = prepared_chat(self._chat)
         plan = self.plan(paths)
         results: list[BatchResult] = []
-        remembered: list[Remembered] = []
+        remembered: list[RememberReport] = []
         refused: list[str] = []
         for number, result in enumerate(ask(plan, chat), 1):
             results.append(result)
@@ -173,7 +173,7 @@ class Extractor:
         self._mark_done(file for file in plan.files if not file.block_count)
         return _report(plan, results, remembered, refused=refused)
 
-    def _store(self, fact: ProposedFact) -> Remembered:
+    def _store(self, fact: ProposedFact) -> RememberReport:
         return self._book.remember(
             fact.text,
             category=fact.category,
@@ -227,16 +227,16 @@ class Extractor:
 def _report(
     plan: ExtractionPlan,
     results: Sequence[BatchResult],
-    remembered: Sequence[Remembered],
+    remembered: Sequence[RememberReport],
     *,
     refused: Sequence[str],
-) -> Extracted:
-    def having(*verdicts: Verdict) -> list[Remembered]:
+) -> ExtractionReport:
+    def having(*verdicts: Verdict) -> list[RememberReport]:
         return [each for each in remembered if each.decision.verdict in verdicts]
 
     known, forgotten = having(Verdict.EXISTING), having(Verdict.FORGOTTEN)
     stored = having(*{*Verdict} - {Verdict.EXISTING, Verdict.FORGOTTEN})
-    return Extracted(
+    return ExtractionReport(
         plan=plan,
         stored=len(stored),
         known=len(known),

@@ -19,7 +19,7 @@ from recollect.types import GLOBAL, SearchRequest
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from recollect.facts.draft import Remembered
+    from recollect.facts.draft import RememberReport
     from recollect.facts.record import Fact
     from recollect.memory import Memory
     from recollect.reports import Excerpt
@@ -92,7 +92,7 @@ class Calls:
         self._visible.resolve([scope])
         supersedes = given.words("supersedes")
 
-        def work(memory: Memory) -> Remembered:
+        def work(memory: Memory) -> RememberReport:
             for each in supersedes:
                 self._visible.history(memory, each)
             return memory.facts.remember(

@@ -27,7 +27,7 @@ from recollect.types import HEADING_SEPARATOR, Leg, Mode
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from recollect.facts.draft import Remembered
+    from recollect.facts.draft import RememberReport
     from recollect.facts.record import Fact
     from recollect.reports import Excerpt, Report, Status
     from recollect.types import Hit, Results
@@ -403,7 +403,7 @@ def _fit_lines(lines: Sequence[str], *, max_tokens: int) -> list[str]:
     return kept
 
 
-def remembered_result(remembered: Remembered) -> ToolResult:
+def remembered_result(remembered: RememberReport) -> ToolResult:
     """Return the result of memory_remember: the fact with its id, and what happened to it."""
     decision, fact = remembered.decision, remembered.fact
     verdict = decision.verdict.value

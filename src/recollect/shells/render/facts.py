@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import date, datetime
 
-    from recollect.facts.book import ImportPlan, Listing
-    from recollect.facts.draft import Remembered, Restored, Superseded
+    from recollect.facts.book import ImportReport, Listing
+    from recollect.facts.draft import RememberReport, RestoreReport, SupersedeReport
     from recollect.facts.extract.plan import ExtractionPlan
-    from recollect.facts.extract.run import Extracted
+    from recollect.facts.extract.run import ExtractionReport
     from recollect.facts.likeness import Duplicate, DuplicateGroup
     from recollect.facts.record import Fact
     from recollect.facts.rules import Verdict
@@ -153,7 +153,7 @@ def listing_remarks(listing: Listing) -> Iterator[Line]:
         yield from warning_lines(f"{each.path} {each.reason}.", each.action)
 
 
-def remembered_fact(remembered: Remembered, *, program: str) -> RememberedFact:
+def remembered_fact(remembered: RememberReport, *, program: str) -> RememberedFact:
     """Return the JSON of `remember`."""
     decision = remembered.decision
     return RememberedFact(
@@ -167,7 +167,7 @@ def remembered_fact(remembered: Remembered, *, program: str) -> RememberedFact:
     )
 
 
-def _duplicates(remembered: Remembered, program: str) -> tuple[NamedDuplicate, ...]:
+def _duplicates(remembered: RememberReport, program: str) -> tuple[NamedDuplicate, ...]:
     """Return the facts that may say the same; merged with one, the new fact does not stay."""
     return tuple(
         _named(each, _supersede(remembered.fact, each.fact, program))
@@ -228,7 +228,7 @@ def group_text(group: DuplicateGroup) -> Iterator[Line]:
         yield f"    {_about(each.fact)}", "dim"
 
 
-def remembered_notices(remembered: Remembered) -> Iterator[str]:
+def remembered_notices(remembered: RememberReport) -> Iterator[str]:
     """Yield the notices for programs, including what the text form says in its lines."""
     if remembered.because and remembered.fact.expires:
         yield f"It expires on {_day(remembered.fact.expires)} because {remembered.because}."
@@ -239,7 +239,7 @@ def remembered_notices(remembered: Remembered) -> Iterator[str]:
     yield from remembered.notices
 
 
-def remembered_text(remembered: Remembered, *, program: str) -> Iterator[Line]:
+def remembered_text(remembered: RememberReport, *, program: str) -> Iterator[Line]:
     """Yield what `remember` prints."""
     decision, fact = remembered.decision, remembered.fact
     yield f"{fact.id}  {fact.text}", "bold"
@@ -275,7 +275,7 @@ def _below(facts: Iterable[Fact]) -> Iterator[Line]:
         yield f"    {_about(fact)}", "dim"
 
 
-def _proposals(remembered: Remembered, program: str) -> Iterator[tuple[str, str]]:
+def _proposals(remembered: RememberReport, program: str) -> Iterator[tuple[str, str]]:
     """Yield the commands to run next and when to use each, the likeliest first."""
     fact = remembered.fact
     if remembered.because:
@@ -303,12 +303,12 @@ def _undo(old: Fact, program: str) -> str:
     return f"{program} facts supersede --undo {old.id}"
 
 
-def replacing_fact(done: Superseded, *, program: str) -> ReplacingFact:
+def replacing_fact(done: SupersedeReport, *, program: str) -> ReplacingFact:
     """Return the JSON of `facts supersede`."""
     return ReplacingFact(done.by, done.old, (_undo(done.old, program),))
 
 
-def superseded_text(done: Superseded, *, program: str) -> Iterator[Line]:
+def superseded_text(done: SupersedeReport, *, program: str) -> Iterator[Line]:
     """Yield what `facts supersede` prints."""
     yield from facts_text([done.by])
     yield "  replaces", "dim"
@@ -316,13 +316,13 @@ def superseded_text(done: Superseded, *, program: str) -> Iterator[Line]:
     yield f"  → `{_undo(done.old, program)}` undoes that.", "yellow"
 
 
-def restored_fact(done: Restored, listing: Listing) -> RestoredFact:
+def restored_fact(done: RestoreReport, listing: Listing) -> RestoredFact:
     """Return the JSON of `facts supersede --undo`."""
     others = listing.contradicting.get(done.fact.id, ())
     return RestoredFact(done.fact, _ids(done.others), _ids(others))
 
 
-def restored_text(done: Restored, listing: Listing, *, program: str) -> Iterator[Line]:
+def restored_text(done: RestoreReport, listing: Listing, *, program: str) -> Iterator[Line]:
     """Yield what `facts supersede --undo` prints."""
     is_valid = done.fact in listing.facts
     yield f"{done.fact.id}  {done.fact.text}", "bold"
@@ -375,7 +375,7 @@ def pruned_text(pruned: Sequence[Fact], *, dry_run: bool) -> Iterator[Line]:
         yield f"  {each.id}  {each.text}", "dim"
 
 
-def import_json(plan: ImportPlan) -> Json:
+def import_json(plan: ImportReport) -> Json:
     """Return the JSON of `facts import`."""
     return {
         "added": _ids(plan.added),
@@ -387,7 +387,7 @@ def import_json(plan: ImportPlan) -> Json:
     }
 
 
-def import_text(plan: ImportPlan, *, program: str) -> Iterator[Line]:
+def import_text(plan: ImportReport, *, program: str) -> Iterator[Line]:
     """Yield what `facts import` prints."""
     yield f"{len(plan.added)} added, {len(plan.same)} already known", ""
     for fact, others in plan.contradicting:
@@ -420,7 +420,7 @@ def plan_text(plan: ExtractionPlan) -> Iterator[Line]:
     yield f"{plural(len(plan.unchanged), 'file')} unchanged, not sent", ""
 
 
-def extracted_json(done: Extracted, *, program: str) -> Json:
+def extracted_json(done: ExtractionReport, *, program: str) -> Json:
     """Return the JSON of `ingest`."""
     return {
         "dryRun": False,
@@ -449,7 +449,7 @@ def extracted_json(done: Extracted, *, program: str) -> Json:
     }
 
 
-def extracted_text(done: Extracted, *, program: str) -> Iterator[Line]:
+def extracted_text(done: ExtractionReport, *, program: str) -> Iterator[Line]:
     """Yield what `ingest` prints."""
     files = f"{plural(len(done.plan.files), 'file')}, {len(done.plan.unchanged)} unchanged"
     yield f"{plural(done.stored, 'fact')} stored, {done.known} already known ({files})", ""
@@ -466,7 +466,7 @@ def extracted_text(done: Extracted, *, program: str) -> Iterator[Line]:
         yield f"{done.suspicious} left out: {why}.", ""
 
 
-def extracted_remarks(done: Extracted) -> Iterator[Line]:
+def extracted_remarks(done: ExtractionReport) -> Iterator[Line]:
     """Yield what went wrong while extracting, and what to check."""
     for notice in done.notices:
         yield notice, "yellow"
