@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 SPACE = Fingerprint("test", "citus", 8, "plain")
 OTHER = Fingerprint("test", "citus-other", 8, "plain")
 WITHOUT_STATEMENTS = {
-    *("close", "follow", "is_shared", "is_writable", "location", "patience"),
+    *("close", "follow", "is_replacement", "is_shared", "is_writable", "location", "patience"),
     *("note_embedded", "recovering", "require_sound", "share", "snapshot"),
 }
 SPANS_TENANTS = ("queue", "tokens", "migrations")

@@ -7,6 +7,7 @@ the keyword leg is in `bm25`, and all others are in `search`, so that every stor
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from recollect.records import dataclass
@@ -396,9 +397,8 @@ class Leases(Protocol):
 class SharedStore(Protocol):
     """Lets threads and processes use one store at the same time."""
 
-    @property
-    def is_shared(self) -> bool:
-        """True if other processes can open the store."""
+    is_shared: bool = True
+    """True if other processes can open the store."""
 
     def share(self) -> tuple[Store, tuple[str, ...]]:
         """Open the same store for another thread, with notices for the user; close both."""
@@ -408,6 +408,7 @@ class SharedStore(Protocol):
 
         Returns notices for the user.
         """
+        return ()
 
     def snapshot(self) -> AbstractContextManager[None]:
         """Make all reads inside see one state: writes of others stay invisible."""
@@ -417,6 +418,8 @@ class SharedStore(Protocol):
 
         It applies to this thread and to the store's leases and vector cache as well.
         """
+        del seconds
+        return nullcontext()
 
     def leases(self) -> Leases:
         """Return a handle to the store's leases, for the calling thread."""
@@ -425,16 +428,15 @@ class SharedStore(Protocol):
 class StoreUpkeep(Protocol):
     """Reports on a store, checks it, repairs it and closes it."""
 
-    is_replacement: bool
+    is_replacement: bool = False
     """True after another store took the place of a damaged or deleted one, until a sync."""
 
     @property
     def location(self) -> str:
         """Where the store is, in words for the user."""
 
-    @property
-    def is_writable(self) -> bool:
-        """False if the store could only be opened for reading."""
+    is_writable: bool = True
+    """False if the store could only be opened for reading."""
 
     def meta(self, prefix: str) -> Mapping[str, str]:
         """Return the values kept beside the documents whose keys begin so, in order of keys."""
@@ -473,6 +475,7 @@ class StoreUpkeep(Protocol):
 
     def check(self) -> list[str]:
         """Read the whole store and return what is broken: nothing if it is sound."""
+        return []
 
     def require_sound(self) -> None:
         """Read the whole store, and forget what `note_embedded` remembered of it.
@@ -481,9 +484,11 @@ class StoreUpkeep(Protocol):
             StoreCorruptError: it is damaged.
 
         """
+        self.check()
 
     def audit(self) -> list[str]:
         """Return where terms, counts or vectors disagree with the chunks."""
+        return []
 
     def recovering(
         self, work: Callable[[], Answer], *, tell: Callable[[tuple[str, ...]], None]
@@ -500,6 +505,8 @@ class StoreUpkeep(Protocol):
             StoreError: it cannot be replaced.
 
         """
+        del tell
+        return work()
 
     def clear(self) -> None:
         """Delete everything that can be indexed again, vectors and open batches included."""

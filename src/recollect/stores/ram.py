@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import field, replace
 from datetime import date
 from threading import RLock
@@ -21,7 +21,6 @@ from recollect.records import dataclass
 from recollect.reports import Amount, Amounts, DaySummary, Documents, StoreStatus
 from recollect.stores import bm25, term_counts
 from recollect.stores.base import (
-    Answer,
     Corpus,
     KeywordPool,
     Leases,
@@ -35,7 +34,7 @@ from recollect.stores.base import (
 )
 from recollect.stores.summary import summarize
 from recollect.stores.synchronized import synchronized
-from recollect.stores.vectors import check_vectors, check_words, top
+from recollect.stores.vectors import check_vectors, top
 from recollect.text.globs import matches
 from recollect.text.phrases import contained, contains
 from recollect.text.tags import has_tag, tags_whole_document
@@ -43,7 +42,6 @@ from recollect.types import ChunkKey, Known, Scope, SourceKind, SupersededFact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
 
     import numpy.typing as npt
 
@@ -97,10 +95,11 @@ class _Contents:
 class RamStore(Store):
     """A Store in memory."""
 
+    is_shared = False  # only threads of this process can share it
+
     def __init__(self, contents: _Contents | None = None) -> None:
         self._contents: _Contents | None = contents or _Contents()
         self.lock = self._contents.lock
-        self.is_replacement = False
 
     @property
     def _all(self) -> _Contents:
@@ -329,8 +328,7 @@ class RamStore(Store):
     ) -> None:
         known = self._all.dimensions.get(fingerprint) or fingerprint.dimensions
         width = known or vectors.shape[-1]
-        check_vectors(vectors, count=len(digests), dimensions=width)
-        check_words(words or (), count=len(digests) if words else 0, dimensions=width)
+        check_vectors(vectors, count=len(digests), dimensions=width, words=words)
         if len(digests):
             self._all.dimensions[fingerprint] = vectors.shape[-1]
         for digest, vector in zip(digests, vectors, strict=True):
@@ -456,29 +454,15 @@ class RamStore(Store):
 
     # Sharing
 
-    @property
-    def is_shared(self) -> bool:
-        """Always False: only threads of this process can share it."""
-        return False
-
     def share(self) -> tuple[RamStore, tuple[str, ...]]:
         """Return another handle to the same contents."""
         return RamStore(self._all), ()
-
-    def follow(self) -> tuple[str, ...]:
-        """Do nothing: all handles share one contents."""
-        return ()
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Keep other threads from writing while the body reads."""
         with self.lock:
             yield
-
-    def patience(self, seconds: float) -> AbstractContextManager[None]:
-        """Do nothing: no writer takes long."""
-        del seconds
-        return nullcontext()
 
     def leases(self) -> RamLeases:
         return RamLeases(self._all.leases, lock=self.lock)
@@ -488,10 +472,6 @@ class RamStore(Store):
     @property
     def location(self) -> str:
         return LOCATION
-
-    @property
-    def is_writable(self) -> bool:
-        return True
 
     @synchronized
     def meta(self, prefix: str) -> Mapping[str, str]:
@@ -544,24 +524,6 @@ class RamStore(Store):
             engine="exact",
             is_writable=self.is_writable,
         )
-
-    def check(self) -> list[str]:
-        """Return nothing: memory does not break."""
-        return []
-
-    def require_sound(self) -> None:
-        """Do nothing: RAM is not damaged by a disk."""
-
-    def audit(self) -> list[str]:
-        """Return nothing: terms and counts are stored with their chunk."""
-        return []
-
-    def recovering(
-        self, work: Callable[[], Answer], *, tell: Callable[[tuple[str, ...]], None]
-    ) -> Answer:
-        """Do the work once: memory does not break."""
-        del tell
-        return work()
 
     @synchronized
     def clear(self) -> None:

@@ -32,8 +32,10 @@ def keep_freed_memory() -> None:
     np.empty(_LARGEST_KEPT_BYTES, dtype=np.uint8)
 
 
-def check_vectors(vectors: Vectors, *, count: int, dimensions: int) -> None:
-    """Reject vectors that would corrupt a space.
+def check_vectors(
+    vectors: Vectors, *, count: int, dimensions: int, words: Sequence[bytes] | None = None
+) -> None:
+    """Reject vectors and word codes that would corrupt a space.
 
     Raises:
         VectorsRejectedError: wrong count or dimensions, non-finite values, or not unit length.
@@ -46,6 +48,8 @@ def check_vectors(vectors: Vectors, *, count: int, dimensions: int) -> None:
     elif count and np.abs(np.linalg.norm(vectors, axis=1) - 1).max() > _UNIT_TOLERANCE:
         problem = "vectors that are not of unit length"
     else:
+        if words:
+            _check_words(words, count=count, dimensions=dimensions)
         return
     raise VectorsRejectedError(
         f"The embedding provider returned {problem}.",
@@ -53,13 +57,8 @@ def check_vectors(vectors: Vectors, *, count: int, dimensions: int) -> None:
     )
 
 
-def check_words(words: Sequence[bytes], *, count: int, dimensions: int) -> None:
-    """Reject word codes that do not have one bit per dimension.
-
-    Raises:
-        VectorsRejectedError: there are not as many as texts, or they are of another length.
-
-    """
+def _check_words(words: Sequence[bytes], *, count: int, dimensions: int) -> None:
+    """Reject word codes that do not have one bit per dimension."""
     width = code_bytes(dimensions)
     if len(words) == count and all(codes and not len(codes) % width for codes in words):
         return

@@ -62,22 +62,9 @@ _KEPT_BY_CLEAR = ("tenants", "leases", "meta", "pushed", "pushed_versions")
 class PostgresStore(PostgresDocuments, PostgresKeywords, PostgresVectors, PostgresOverview, Store):
     """A Store in a PostgreSQL database."""
 
-    def __init__(self, session: Session) -> None:
-        super().__init__(session)
-        self.is_replacement = False
-
-    @property
-    def is_shared(self) -> bool:
-        """Always True."""
-        return True
-
     def share(self) -> tuple[PostgresStore, tuple[str, ...]]:
         """Return another handle, for another thread."""
         return PostgresStore(Session(self._session.address, self._tenant)), ()
-
-    def follow(self) -> tuple[str, ...]:
-        """Do nothing: a database is not replaced behind a session."""
-        return ()
 
     def snapshot(self) -> AbstractContextManager[None]:
         return self._session.reading()  # type: ignore[return-value]  # its value is not used
@@ -91,11 +78,6 @@ class PostgresStore(PostgresDocuments, PostgresKeywords, PostgresVectors, Postgr
     @property
     def location(self) -> str:
         return self._session.location
-
-    @property
-    def is_writable(self) -> bool:
-        """Always True: a server that only reads says so when it is written."""
-        return True
 
     def status(
         self,
@@ -193,10 +175,6 @@ class PostgresStore(PostgresDocuments, PostgresKeywords, PostgresVectors, Postgr
         """Return nothing: the server checks its own pages."""
         with self._session.reading():
             return []
-
-    def require_sound(self) -> None:
-        """Check that the server answers."""
-        self.check()
 
     def audit(self) -> list[str]:
         with self._session.reading() as connection:

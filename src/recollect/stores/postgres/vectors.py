@@ -14,7 +14,7 @@ from recollect.stores.postgres.connect import run
 from recollect.stores.postgres.near import EFFORT, index_of
 from recollect.stores.postgres.schema import SCHEMA, space_key
 from recollect.stores.postgres.tenant import TenantTables, table_of
-from recollect.stores.vectors import check_vectors, check_words
+from recollect.stores.vectors import check_vectors
 from recollect.types import Background, ChunkKey, Fingerprint
 
 if TYPE_CHECKING:
@@ -171,8 +171,7 @@ class PostgresVectors(TenantTables, VectorIndex):
             self._lock(connection)
             dimensions = self._add_space(connection, fingerprint)
             width = dimensions or int(vectors.shape[-1])
-            check_vectors(vectors, count=len(digests), dimensions=width)
-            check_words(words or (), count=len(digests) if words else 0, dimensions=width)
+            check_vectors(vectors, count=len(digests), dimensions=width, words=words)
             if not len(digests):
                 return
             if not dimensions:

@@ -99,9 +99,8 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
         self, path: Path, *, connection: apsw.Connection, engine: Engine, is_writable: bool
     ) -> None:
         super().__init__(path, connection=connection, engine=engine)
-        self._is_writable = is_writable
+        self.is_writable = is_writable
         self._identity = _identity(path)
-        self.is_replacement = False
 
     @classmethod
     def open(
@@ -121,10 +120,6 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
 
     def _open(self) -> apsw.Connection:
         raise StoreError(f"The index {self._path} is closed.", action="Open the memory again.")
-
-    @property
-    def is_shared(self) -> bool:
-        return True
 
     def share(self) -> tuple[SqliteStore, tuple[str, ...]]:
         """Open the same file for another thread, with notices for the user."""
@@ -160,10 +155,6 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
     def location(self) -> str:
         return str(self._path)
 
-    @property
-    def is_writable(self) -> bool:
-        return self._is_writable
-
     def status(
         self,
         fingerprint: Fingerprint | None,
@@ -198,7 +189,7 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
             vectors=embedded,
             pending=chunks - embedded - excused if fingerprint else 0,
             engine=self._engine.name,
-            is_writable=self._is_writable,
+            is_writable=self.is_writable,
         )
 
     def propose(
@@ -307,7 +298,7 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
 
     def _take_over(self, fresh: SqliteStore) -> None:
         self._opened, fresh._opened = fresh._opened, None
-        self._is_writable = fresh.is_writable
+        self.is_writable = fresh.is_writable
         self._identity = fresh._identity
         self.is_replacement = fresh.is_replacement
 

@@ -24,7 +24,7 @@ from recollect.stores.sqlite.rows import (
     vector_id,
     whole_of,
 )
-from recollect.stores.vectors import check_vectors, check_words, code_bytes
+from recollect.stores.vectors import check_vectors, code_bytes
 from recollect.types import Background, ChunkKey, Fingerprint
 
 if TYPE_CHECKING:
@@ -133,8 +133,7 @@ class SqliteVectors(SqliteMissing, VectorIndex):
         with self._writing() as connection:
             space, dimensions = _add_space(connection, fingerprint)
             width = dimensions or vectors.shape[-1]
-            check_vectors(vectors, count=len(digests), dimensions=width)
-            check_words(words or (), count=len(digests) if words else 0, dimensions=width)
+            check_vectors(vectors, count=len(digests), dimensions=width, words=words)
             if not len(digests):
                 return
             if not dimensions:
