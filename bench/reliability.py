@@ -4,7 +4,7 @@ usage: python bench/reliability.py [SET …]
 
 Every set is made into memories of 5, 15, 40, 120 and 400 documents and one of all. Each is asked
 questions that it can answer, questions whose answering documents were left out, and, where a set
-has several persons, those of a stranger. The weights of search/fuse/confidence.py were fitted on
+has several persons, those of a stranger. The weights of search/confidence.py were fitted on
 one half of the questions; the diagram, docs/images/confidence.svg, is of the other one.
 """
 

@@ -23,9 +23,9 @@ from bench.speed.corpus import SECTIONS, TODAY, Corpus, Shape
 from bench.speed.meter import Tree
 from tests.support.servers import SUPERUSER, Server
 
-from recollect.search.legs import AskedVectors
+from recollect.search.answer import search
+from recollect.search.embed import AskedVectors
 from recollect.search.options import SearchOptions
-from recollect.search.pipeline import search
 from recollect.stores.base import DocumentWrite
 from recollect.stores.postgres import open_database
 from recollect.stores.postgres.near import build_indexes
@@ -126,7 +126,7 @@ class Material:
         place = number % len(self.questions)
         asked = AskedVectors(Given(), self.asked[place : place + 1])  # type: ignore[arg-type]
         question = Query(self.questions[place].text, 10)
-        found = search(question, store=store, asked=asked, options=SearchOptions(), today=TODAY)
+        found = search(question, store=store, asked=[asked], options=SearchOptions(), today=TODAY)
         return len(found.hits)
 
 

@@ -44,7 +44,7 @@ from recollect.reports import (
     VectorStatus,
 )
 from recollect.search.answer import EmbeddedSearch, Searcher
-from recollect.search.choose import Serving
+from recollect.search.embed import Serving
 from recollect.stores.base import published_in
 from recollect.stores.notes import claim
 from recollect.stores.pushed import PUSHED
@@ -212,7 +212,6 @@ class Memory(metaclass=_WithoutInternal):
         self._audience_of = partial(audience_of, allowed=setup.scopes)
         self._searcher = Searcher(
             store=store,
-            syncer=self._syncer,
             expander=self._expander(),
             chain=self._chain,
             reranker=lambda: self._models.reranker,
@@ -521,7 +520,12 @@ class Memory(metaclass=_WithoutInternal):
             StoreError: the index cannot be read.
 
         """
-        return self._searcher.start(request, progress=progress)
+        started = self._searcher.start(request, progress=progress)
+        left_undone = self._syncer.freshen(progress) if self._searcher.syncs(request) else ()
+        spaces = self._syncer.rebuilding(self._searcher.spaces)
+        # Another memory of the same index may finish it, which knows nothing of these notices.
+        notices = (*self._syncer.take_notices(), *left_undone)
+        return replace(started, spaces=spaces, notices=notices, trouble=self._syncer.trouble)
 
     def embed_search(
         self, started: StartedSearch, *, progress: Progress = silent
@@ -545,7 +549,9 @@ class Memory(metaclass=_WithoutInternal):
         """
         if isinstance(embedded, Degradation):
             embedded = EmbeddedSearch(started.query, Serving(None, embedded))
-        return self._searcher.finish(started, embedded)
+        results = self._syncer.rebuilding(partial(self._searcher.finish, started, embedded))
+        notices = (*started.notices, *self._syncer.take_notices(), *results.notices)
+        return replace(results, notices=notices)
 
     def recall(
         self,

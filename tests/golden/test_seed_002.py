@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from recollect import Memory
-from recollect.search.fuse import LegScores, fuse
+from recollect.search.fuse import fuse
 from recollect.search.options import FusionOptions
+from recollect.search.scores import LegScores
 from recollect.types import Leg
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from recollect import (
     Step,
     WorkspaceError,
 )
-from recollect.search.fuse.calibrated import COINCIDENCE
+from recollect.search.scores import COINCIDENCE
 from recollect.types import Leg
 
 if TYPE_CHECKING:

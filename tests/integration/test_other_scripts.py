@@ -11,7 +11,7 @@ import pytest
 from recollect import Memory
 from recollect.ingest import embed
 from recollect.providers.multilingual import MultilingualProvider
-from recollect.search import pipeline
+from recollect.search import options
 from recollect.shells.render.status import status_text
 from recollect.types import Leg, Role
 
@@ -198,7 +198,7 @@ def test_a_respelled_question_is_answered_beside_notes_in_other_scripts(
     monkeypatch: pytest.MonkeyPatch, memory: Memory, write: Callable[[str, str], Path]
 ) -> None:
     """The new spelling proposes other chunks than the old one did."""
-    monkeypatch.setattr(pipeline, "_LEAST_POOL", 1)
+    monkeypatch.setattr(options, "_LEAST_POOL", 1)
     for number in range(12):
         name = "Restaurant" if number % 3 == 0 else "Pier"
         write(f"memory/{number}.md", f"{name} {number}.\n")

@@ -17,9 +17,9 @@ from tests.support.servers import DATABASE
 
 from recollect.hosting.host import MemoryHost
 from recollect.providers import registry
-from recollect.search.legs import AskedVectors
+from recollect.search.answer import search
+from recollect.search.embed import AskedVectors
 from recollect.search.options import SearchOptions
-from recollect.search.pipeline import search
 from recollect.stores.postgres import open_database
 from recollect.stores.pushed import PushedChange
 from recollect.stores.ram import RamStore
@@ -103,7 +103,7 @@ def test_a_whole_search_waits_five_times(
     found = search(
         Query("lamp in the shed", 3),
         store=store,
-        asked=asked,
+        asked=[asked],
         options=SearchOptions(),
         today=date(2026, 1, 1),
     )

@@ -8,20 +8,29 @@ from itertools import product
 import numpy as np
 import pytest
 
-from recollect.search.fuse import FUSIONS, LegScores, fuse
-from recollect.search.fuse.base import DATE, KEYWORD, VECTOR, shares
+from recollect.search.fuse import FUSIONS, fuse
 from recollect.search.options import FusionOptions
+from recollect.search.scores import (
+    DATE,
+    KEYWORD,
+    VECTOR,
+    DateScores,
+    KeywordScores,
+    LegScores,
+    VectorScores,
+    shares,
+)
 from recollect.types import Background, Leg
 
 WEIGHTS = (0.0, 1e-9, 0.3, 0.7, 1.0)
-ALL = {
-    KEYWORD: LegScores(raw=np.array([7.0, 2.0, 0.0]), present=np.array([True, True, False])),
-    VECTOR: LegScores(
+ALL: dict[Leg, LegScores] = {
+    KEYWORD: KeywordScores(raw=np.array([7.0, 2.0, 0.0]), present=np.array([True, True, False])),
+    VECTOR: VectorScores(
         raw=np.array([0.2, 0.0, 0.9]),
         present=np.array([True, False, True]),
         background=Background(mean=0.1, deviation=0.1),
     ),
-    DATE: LegScores(raw=np.array([0.0, 1.0, 0.0]), present=np.array([False, True, False])),
+    DATE: DateScores(raw=np.array([0.0, 1.0, 0.0]), present=np.array([False, True, False])),
 }
 RAN = [(KEYWORD,), (VECTOR,), (KEYWORD, VECTOR), (KEYWORD, DATE), (VECTOR, DATE), tuple(ALL)]
 COMBINATIONS = [

@@ -22,9 +22,10 @@ from recollect.reports import (
     RelatedNote,
     Timeline,
 )
-from recollect.search.choose import Serving, StoredSpaces, choose_provider
-from recollect.search.legs import embed_question, retrieve
-from recollect.search.question import make_query, source_kind, term_question
+from recollect.search.embed import Serving, StoredSpaces, choose_provider, embed_question
+from recollect.search.interpret import Question, term_question
+from recollect.search.propose import retrieve
+from recollect.search.request import make_query, source_kind
 from recollect.stores.synchronized import synchronized
 from recollect.text.days import day_of
 from recollect.text.globs import escaped
@@ -236,16 +237,16 @@ class Overview:
             return replace(found.drawn, degraded={Leg.VECTOR: why})
         asked = make_query(query, max_results=_NEAREST, scope=scope, legs=[Leg.VECTOR])
         pools = retrieve(
-            asked,
-            question=term_question(asked.text),
+            Question(asked, term_question(asked.text)),
             store=self._store,
-            asked=embed_question(asked, serving.provider),
-            pool=_NEAREST,
+            asked=[embed_question(asked, serving.provider)],
+            limit=_NEAREST,
         )
-        if pools.vector is None or pools.query_vectors is None:
+        if not pools.spaces:
             return replace(found.drawn, degraded=pools.degraded or None)
+        (near,) = pools.spaces
         return self._with_query(
-            found, pools.query_vectors[:1], nearest=pools.vector.keys, fingerprint=fingerprint
+            found, near.vectors[:1], nearest=near.pool.keys, fingerprint=fingerprint
         )
 
     def _fullest_space(self, scope: Scope) -> Fingerprint | None:

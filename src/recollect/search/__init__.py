@@ -1,1 +1,1 @@
-"""How does a question become hits? `answer` is the whole answer, `pipeline` one search."""
+"""How does a question become hits? `answer` has the stages in their order, one file each."""

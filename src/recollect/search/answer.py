@@ -1,51 +1,97 @@
-"""request ─ read ─▶ Query ─ freshen ─ expand ─ choose ─ embed ─ search ─▶ Results ─ mark copies.
+"""request ─ read ─▶ Query ─ interpret ─ propose ─ weigh ─▶ Evidence ─ rank ─ select ─▶ Hits.
 
-The orchestrator of a whole answer. Each line of `Searcher` is one step; `pipeline` has the steps
-of the search itself.
+`search` is one search, one line per stage, in the order of the data: it knows no files, no settings
+and no clock. A feature belongs to the stage whose value it changes, as a row of a table there.
+`Searcher` is the whole answer: it reads the request, embeds the question, searches, and says what
+the answer lacks. Who calls it brings the index up to date before.
 """
 
 from __future__ import annotations
 
 import contextlib
+import time
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from recollect.errors import ProviderError
-from recollect.ingest.spaces import last_space, spaces_of
+from recollect.ingest.spaces import spaces_of
 from recollect.records import dataclass
-from recollect.search.choose import Serving, StoredSpaces, choose_provider
-from recollect.search.legs import NOT_READ, UNEMBEDDED, WORKING, embed_question
-from recollect.search.pipeline import search
-from recollect.search.question import adapt_options, at_this_moment, read_question
-from recollect.types import Leg, SourceKind
+from recollect.search.confidence import CONFIDENT_FROM, confidence
+from recollect.search.embed import (
+    NOT_READ,
+    Serving,
+    StoredSpaces,
+    choose_provider,
+    embed_beside,
+    embed_question,
+)
+from recollect.search.hits import make_hits
+from recollect.search.interpret import interpret
+from recollect.search.notices import (
+    empty_notices,
+    filling_notices,
+    notices,
+    source_notices,
+    unread_notices,
+)
+from recollect.search.propose import UNEMBEDDED, UNUSABLE, propose
+from recollect.search.rank import rank
+from recollect.search.request import adapt_options, at_this_moment, read_question
+from recollect.search.select import select
+from recollect.search.weigh import weigh
+from recollect.types import Leg, Results
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import date
     from pathlib import Path
 
-    from recollect.ingest.sync import Syncer
-    from recollect.providers.base import Reranker
+    from recollect.providers.base import Provider, Reranker
     from recollect.providers.chain import Chain
+    from recollect.search.embed import AskedVectors
     from recollect.search.expand import QueryExpander
-    from recollect.search.legs import AskedVectors
     from recollect.search.options import SearchOptions
     from recollect.stores.base import Store
-    from recollect.types import Degradation, Progress, Query, Results, Scope, SearchRequest
+    from recollect.types import Degradation, Progress, Query, SearchRequest
 
 _SPARE = 4  # hits in place of those that repeat superseded facts
 _BY_WORKER = "A worker of the server embeds it: ask again later, or ask its operator."
-_SESSIONS_NOT_INDEXED = (
-    'Transcripts are not indexed: set sources = ["memory", "sessions"] in your settings.'
-)
-_NOT_COMPARED = (
-    "Most notes were searched by keyword only: their model does not read this question. Set "
-    'provider = "multilingual" to search all of them by meaning.'
-)
-_NOT_COMPARED_YET = (
-    "Some notes were searched by keyword only: they have no vectors for questions in this script "
-    "yet. `recollect index` makes them."
-)
+
+
+def search(  # noqa: PLR0913 - the parts of an answer
+    query: Query,
+    *,
+    store: Store,
+    asked: Sequence[AskedVectors] = (),
+    options: SearchOptions,
+    today: date,
+    reranker: Reranker | None = None,
+    explain: bool = True,
+) -> Results:
+    """Answer a question from what the store holds; `explain` adds to each hit why it is there."""
+    started, limit = time.perf_counter(), options.pool(query.max_results)
+    question = interpret(query, today=today)
+    # On one snapshot: a chunk that a leg proposes must be there when it is weighed.
+    with store.snapshot():
+        pools = propose(question, store=store, asked=asked, limit=limit)
+        evidence = weigh(pools, store=store)
+    ranking = rank(evidence, options=options.rank, today=today, reranker=reranker)
+    spans = select(ranking, evidence, options=options.rank)
+    probability = confidence(evidence, ranking, best=spans[0].row if spans else None)
+    return Results(
+        hits=make_hits(spans, evidence=evidence, ranking=ranking, today=today, explain=explain),
+        query=query.text,
+        mode=pools.mode,
+        provider=pools.fingerprint.provider if pools.fingerprint else None,
+        model=pools.fingerprint.model if pools.fingerprint else None,
+        fusion=ranking.fusion,
+        confident=probability >= CONFIDENT_FROM,
+        confidence=probability,
+        took_ms=(time.perf_counter() - started) * 1000 + sum(each.took_ms for each in asked),
+        degraded={**pools.degraded, **ranking.degraded} or None,
+        notices=notices(evidence),
+        searched=pools.keyword.corpus.chunks,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +101,10 @@ class StartedSearch:
     request: SearchRequest
     options: SearchOptions
     query: Query
-    notices: tuple[str, ...]
+    spaces: StoredSpaces = StoredSpaces()
+    notices: tuple[str, ...] = ()
     """What happened to the index, and what was not brought up to date."""
-    spaces: StoredSpaces
-    trouble: Degradation | None
+    trouble: Degradation | None = None
     """Why what is new could not be embedded."""
 
 
@@ -68,14 +114,15 @@ class EmbeddedSearch:
 
     query: Query
     serving: Serving
-    asked: AskedVectors | None = None
+    asked: tuple[AskedVectors, ...] = ()
+    """The main space first, then those of the texts that it does not have."""
     unexpanded: Mapping[str, Degradation] = field(default_factory=dict)
 
     @property
-    def has_second(self) -> bool:
-        """Whether there is another provider to ask."""
+    def second(self) -> Provider | None:
+        """Return another provider to ask, if this one's vectors find nothing."""
         second = self.serving.second
-        return second is not None and (self.asked is None or self.asked.provider is not second)
+        return None if any(each.provider is second for each in self.asked) else second
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +133,6 @@ class Searcher:
     """
 
     store: Store
-    syncer: Syncer
     expander: QueryExpander | None
     """Expander of questions; None without a language model."""
     chain: Chain
@@ -104,14 +150,22 @@ class Searcher:
     today: Callable[[], date]
 
     def start(self, request: SearchRequest, *, progress: Progress) -> StartedSearch:
-        """Read a request, and bring in what changed."""
+        """Read a request, and fetch a model that is needed."""
         options = adapt_options(self.options, request)
         query = read_question(request, audience=self.audience(request.scopes), options=options)
-        left_undone = self._prepare(request, options=options, progress=progress)
-        spaces = self.syncer.rebuilding(lambda: StoredSpaces.of(self.store, chain=self.chain))
-        # Another memory of the same index may finish it, which knows nothing of these notices.
-        notices = (*self.syncer.take_notices(), *left_undone)
-        return StartedSearch(request, options, query, notices, spaces, self.syncer.trouble)
+        if options.rank.rerank.enabled:
+            # The stage itself reports a model that cannot be had; here only the wait is shown.
+            with contextlib.suppress(ProviderError):
+                self.reranker().prepare(progress=progress, retry=False)
+        return StartedSearch(request, options, query)
+
+    def syncs(self, request: SearchRequest) -> bool:
+        """Return whether what changed is brought in before a request is answered."""
+        return self.sync_on_search if request.sync is None else request.sync
+
+    def spaces(self) -> StoredSpaces:
+        """Return the spaces that the store has vectors in."""
+        return StoredSpaces.of(self.store, chain=self.chain)
 
     def embed(self, started: StartedSearch, *, progress: Progress) -> EmbeddedSearch:
         """Expand the question and embed it. Only this waits for models; it uses no store."""
@@ -119,50 +173,42 @@ class Searcher:
             self.expander.expand(started.query) if self.expander else (started.query, {})
         )
         serving = choose_provider(started.spaces, chain=self.chain, progress=progress)
-        asked = embed_question(query, serving.provider) if serving.provider else None
-        if asked is not None and asked.degradation is not None and serving.second is not None:
-            asked = embed_question(query, serving.second)
+        if serving.provider is None:
+            return EmbeddedSearch(query, serving, unexpanded=unexpanded)
+        main = embed_question(query, serving.provider)
+        if main.degradation is not None and serving.second is not None:
+            main = embed_question(query, serving.second)
         supplement = self.chain.supplement(started.spaces.held)
-        if asked is not None and supplement is not None and started.spaces.supplement is not None:
-            beside = embed_question(query, supplement)
-            background = supplement.background_across(query.text)
-            if asked.degradation is NOT_READ and started.spaces.across is not None:
-                others = replace(beside, provider=supplement.across, background_across=background)
-                beside = replace(beside, supplement=others)
-            asked = replace(asked, supplement=replace(beside, background_across=background))
-        return EmbeddedSearch(query, serving, asked, unexpanded)
+        if supplement is None or started.spaces.supplement is None:
+            return EmbeddedSearch(query, serving, (main,), unexpanded)
+        has_across = started.spaces.across is not None
+        beside = embed_beside(query, main, supplement, has_across=has_across)
+        return EmbeddedSearch(query, serving, (main, *beside), unexpanded)
 
     def finish(self, started: StartedSearch, embedded: EmbeddedSearch) -> Results:
         """Answer from what the store holds."""
-        results = self.syncer.rebuilding(lambda: self._search(started, embedded))
-        notices = self._notices(
-            started.request, results, scope=started.query.scope, earlier=started.notices
+        results = self._search(started, embedded)
+        request, is_synced = started.request, self.syncs(started.request)
+        why_empty = empty_notices(
+            started.query.scope, self.store, workspace=self.workspace, is_synced=is_synced
         )
-        return self._finish(results, started, embedded, notices=notices)
-
-    def _prepare(
-        self, request: SearchRequest, *, options: SearchOptions, progress: Progress
-    ) -> tuple[str, ...]:
-        """Fetch a model that is needed and bring in what changed; return what was left undone."""
-        if options.rank.rerank.enabled:
-            # The stage itself reports a model that cannot be had; here only the wait is shown.
-            with contextlib.suppress(ProviderError):
-                self.reranker().prepare(progress=progress, retry=False)
-        return self.syncer.freshen(progress) if self._syncs(request) else ()
-
-    def _syncs(self, request: SearchRequest) -> bool:
-        return self.sync_on_search if request.sync is None else request.sync
+        told = (
+            *(() if results.hits else why_empty),
+            *source_notices(request, indexed=self.sources),
+        )
+        degraded = self._degraded(results, started, embedded)
+        return replace(results, degraded=degraded or None, notices=(*told, *results.notices))
 
     def _search(self, started: StartedSearch, embedded: EmbeddedSearch) -> Results:
         """Search and mark copies: everything that reads the store."""
-        options, serving = started.options, embedded.serving
+        options = started.options
         query = at_this_moment(embedded.query, started.request)
         wanted = query.max_results
         superseded = self.store.superseded(query.scope)
         if superseded:
             query = replace(query, max_results=wanted + _SPARE)
 
-        def answer_by(asked: AskedVectors | None) -> Results:
+        def answer_by(*asked: AskedVectors) -> Results:
             return search(
                 query,
                 store=self.store,
@@ -173,63 +219,26 @@ class Searcher:
                 explain=started.request.explain,
             )
 
-        results = answer_by(embedded.asked)
-        if embedded.has_second and Leg.VECTOR in (results.degraded or {}):
-            assert serving.second is not None  # noqa: S101 - tested above
-            results = answer_by(embed_question(query, serving.second))
-        notices = (serving.notice(self.store), self._unread_notice(started, embedded, results))
+        results = answer_by(*embedded.asked)
+        if embedded.second is not None and Leg.VECTOR in (results.degraded or {}):
+            results = answer_by(embed_question(query, embedded.second))
+        spaces = spaces_of(self.chain, started.spaces.held)
+        told = (
+            *filling_notices(embedded.serving, self.store),
+            *unread_notices(results, embedded.asked, spaces, self.store),
+        )
         if superseded:
             from recollect.search.copies import mark_copies  # noqa: PLC0415 - slow to load
 
             results = mark_copies(
                 results, superseded=superseded, keep=query.scope.with_superseded, most=wanted
             )
-        told = tuple(notice for notice in notices if notice is not None)
-        return replace(results, notices=(*told, *results.notices)) if told else results
+        return replace(results, notices=(*told, *results.notices))
 
-    def _unread_notice(
-        self, started: StartedSearch, embedded: EmbeddedSearch, results: Results
-    ) -> str | None:
-        """Return why an answer may lack notes whose model cannot read the question.
-
-        A clear answer needs no remark, and a leg that did not run says so itself.
-        """
-        asked = embedded.asked
-        is_read = asked is None or asked.degradation is not NOT_READ
-        if is_read or results.confident or Leg.VECTOR in (results.degraded or {}):
-            return None
-        last = last_space(spaces_of(self.chain, started.spaces.held), store=self.store)
-        if last is None or not last.waiting(self.store):
-            return None
-        return _NOT_COMPARED_YET if last.is_needed(self.store) else _NOT_COMPARED
-
-    def _notices(
-        self, request: SearchRequest, results: Results, *, scope: Scope, earlier: tuple[str, ...]
-    ) -> tuple[str, ...]:
-        notices = (*earlier, *self.syncer.take_notices())
-        if not results.hits and not self.store.holds():
-            if self.workspace is None:
-                why = "This memory is empty. Push documents to it, or remember facts."
-            elif self._syncs(request):
-                why = f"There are no notes in {self.workspace}. Name another workspace with -w."
-            else:
-                why = "The index is empty. Run `recollect index`."
-            notices += (why,)
-        elif not results.hits and not scope.is_open:
-            notices += tuple(_empty_filters(scope, store=self.store))
-        if request.source == SourceKind.SESSIONS and SourceKind.SESSIONS not in self.sources:
-            notices += (_SESSIONS_NOT_INDEXED,)
-        return notices
-
-    def _finish(
-        self,
-        results: Results,
-        started: StartedSearch,
-        embedded: EmbeddedSearch,
-        *,
-        notices: tuple[str, ...],
-    ) -> Results:
-        """Add how the answer came about.
+    def _degraded(
+        self, results: Results, started: StartedSearch, embedded: EmbeddedSearch
+    ) -> dict[str, Degradation]:
+        """Return why a leg did not run.
 
         Trouble of the configured provider is reported even if another one's vectors answer.
         """
@@ -238,34 +247,9 @@ class Searcher:
         trouble = started.trouble if serving.second is not None else None
         if (why := serving.degradation or trouble) is not None:
             degraded[Leg.VECTOR] = why
-        elif (why := degraded.get(Leg.VECTOR)) is not None and why not in WORKING:
+        elif (why := degraded.get(Leg.VECTOR)) is not None and why not in (NOT_READ, *UNUSABLE):
             choice = self.chain.choice
             degraded[Leg.VECTOR] = choice.with_switch(why) if choice else why
         elif why is not None and why in UNEMBEDDED and self.workspace is None:
             degraded[Leg.VECTOR] = replace(why, action=_BY_WORKER)
-        return replace(
-            results,
-            degraded=degraded or None,
-            notices=(*notices, *results.notices),
-        )
-
-
-def _empty_filters(scope: Scope, *, store: Store) -> Iterator[str]:
-    """Yield which filters leave nothing to search, each taken alone."""
-    everything = replace(
-        scope, source=None, since=None, before=None, path=None, tags=(), phrases=()
-    )
-    path, source, since, before = scope.path, scope.source, scope.since, scope.before
-    filters = (
-        (path, replace(everything, path=path), f"No indexed file matches the path {path!r}."),
-        (source, replace(everything, source=source), f"Nothing is indexed from {source}."),
-        (since, replace(everything, since=since), f"Nothing is dated on or after {since}."),
-        (before, replace(everything, before=before), f"Nothing is dated before {before}."),
-        *(
-            (tag, replace(everything, tags=(tag,)), f"No note has the tag #{tag.name}.")
-            for tag in scope.tags
-        ),
-    )
-    for value, alone, sentence in filters:
-        if value is not None and not store.holds(alone):
-            yield sentence
+        return degraded

@@ -17,6 +17,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recollect.records import dataclass
+from recollect.search.notices import copy_notice
 from recollect.text.claims import compare_claims
 from recollect.text.terms import terms
 
@@ -38,14 +39,9 @@ _ASKS = re.compile("[?？]")
 def mark_copies(
     results: Results, *, superseded: Sequence[SupersededFact], keep: bool, most: int
 ) -> Results:
-    """Return the results with a mark on every hit that repeats a superseded fact.
+    """Return at most so many hits, with a mark on every one that repeats a superseded fact.
 
-    Args:
-        results: what was found.
-        superseded: the facts, at least one.
-        keep: whether hits that say nothing else stay.
-        most: the most hits to return.
-
+    Hits that say nothing else are left out, unless `keep`.
     """
     claims = list(_claims(superseded))
     hits = [
@@ -58,12 +54,9 @@ def mark_copies(
     shown = replace(results, hits=tuple(kept[:most]))
     if len(kept) == len(hits):
         return shown
-    count = len(hits) - len(kept)
-    left_out = "1 note was" if count == 1 else f"{count} notes were"
-    notice = f"{left_out} left out: superseded facts, and nothing else. Include superseded ones"
     return replace(
         shown,
-        notices=(*results.notices, f"{notice} to see {'it' if count == 1 else 'them'}."),
+        notices=(*results.notices, copy_notice(len(hits) - len(kept))),
         confident=results.confident and bool(kept),
         confidence=results.confidence if kept else 0.0,
     )

@@ -21,12 +21,10 @@ _RARE_COUNT = 10
 _BODY_OR_HEADING = slice(0, 2)
 _PATH = 2
 _QUOTES = "\"'`“”‘’«»「」 \t\r\n"
-LIFTED = 0.995
-"""Exact hits score at least this, all others at most."""
 
 
 def exactness(
-    text: str, *, question: QueryTerms, loaded: Loaded, corpus: Corpus, scores: Floats
+    text: str, *, words: QueryTerms, loaded: Loaded, corpus: Corpus, scores: Floats
 ) -> npt.NDArray[np.int64]:
     """Return the tier of each chunk's exact match; 0 is no exact match.
 
@@ -35,10 +33,10 @@ def exactness(
     """
     held = np.zeros(len(loaded.keys), dtype=np.int64)
     named = np.zeros(len(loaded.keys), dtype=np.int64)
-    for identifier in question.identifiers:
+    for identifier in words.identifiers:
         if corpus.frequencies[identifier] > max(_RARE_COUNT, _RARE_SHARE * corpus.chunks):
             continue
-        counts = loaded.counts[:, question.terms.index(identifier)]
+        counts = loaded.counts[:, words.terms.index(identifier)]
         held += counts[:, _BODY_OR_HEADING].any(axis=1)
         named += counts[:, _PATH] > 0
     asked = fold(text)
@@ -46,20 +44,7 @@ def exactness(
     specificity = np.array([of_path[path] for path in loaded.paths], dtype=int)
     tiers = held + _best_of_each_file(named, loaded, scores)
     whole = _best_of_each_file(specificity, loaded, scores)
-    return np.where(whole > 0, whole + len(question.identifiers) + 1, tiers)
-
-
-def lift(scores: Floats, tiers: npt.NDArray[np.int64]) -> Floats:
-    """Return scores that put exact hits above all others, by tier, then by score."""
-    highest = int(tiers.max(initial=0))
-    if not highest:
-        return scores
-    step = (1.0 - LIFTED) / highest
-    return np.where(
-        tiers > 0,
-        LIFTED + (tiers - 1 + scores) * step,
-        np.minimum(scores, LIFTED),
-    )
+    return np.where(whole > 0, whole + len(words.identifiers) + 1, tiers)
 
 
 def fold(text: str) -> str:

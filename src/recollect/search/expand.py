@@ -235,8 +235,5 @@ def _lines(answer: str) -> Iterable[str]:
 def _strings(read: object) -> Iterator[str]:
     """Yield the texts of an object, and of the lists in it."""
     for value in read.values() if isinstance(read, dict) else ():
-        yield from (part for part in _listed(value) if isinstance(part, str))
-
-
-def _listed(value: object) -> list[object]:
-    return value if isinstance(value, list) else [value]
+        parts = value if isinstance(value, list) else [value]
+        yield from (part for part in parts if isinstance(part, str))

@@ -1,16 +1,16 @@
-"""Turns a ranking into hits: what overlaps or repeats becomes one, then span, snippet, trace."""
+"""Spans ─▶ hits: the texts with their scores, snippets and traces."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from recollect.records import dataclass
-from recollect.search.decay import age_days
-from recollect.search.duplicates import COMPARED, Originals
-from recollect.search.fuse.base import KEYWORD, VECTOR
+from recollect.search.factors import age_days
+from recollect.search.scores import KEYWORD, VECTOR
+from recollect.search.select import citation
 from recollect.text.terms import terms
-from recollect.types import Hit, LegTrace, Repeat, Trace
+from recollect.types import Hit, LegTrace, Trace
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -19,116 +19,30 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from recollect.search.legs import Evidence
     from recollect.search.rank import Ranking
-    from recollect.stores.base import Loaded
-    from recollect.types import Chunk, Leg
+    from recollect.search.select import Span
+    from recollect.search.weigh import Evidence
+    from recollect.types import Leg
 
 MAX_SNIPPET_CHARS = 700
 _ELLIPSIS = "…"
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A ranked chunk, with the lines of lower-ranked chunks that overlap it."""
-
-    row: int
-    start_line: int
-    end_line: int
-    also_in: tuple[Repeat, ...] = ()
-    """Where lower-ranked chunks say the same."""
-
-
-def cut(order: Sequence[int], *, loaded: Loaded, max_results: int) -> list[Span]:
-    """Return the best spans; a chunk that overlaps or repeats a better one takes no place.
-
-    A chunk that shares lines with a better one widens it. Only the better chunk's own lines attract
-    others, so a chain of overlaps cannot swallow a file. A chunk that says nothing but what a
-    better one says is listed with it.
-    """
-    kept: list[Span] = []
-    hosts: dict[int, int] = {}
-    originals = Originals()
-    shown: dict[str, list[int]] = {}  # the places in `kept` of each path
-    for rank, row in enumerate(order):
-        has_room = len(kept) < max_results
-        path = loaded.paths[row]
-        is_compared = (has_room or rank < COMPARED) and originals.may_hold(loaded.texts[row])
-        same_path = shown.get(path, ())
-        host = next((at for at in same_path if _overlap(kept[at].row, row, loaded=loaded)), None)
-        if not has_room and not is_compared and host is None:
-            continue
-        chunk = loaded.chunks[row]
-        original = originals.repeated_by(chunk) if is_compared else None
-        if host is not None:
-            kept[host] = _widened(kept[host], chunk)
-        elif original is not None:
-            span = kept[hosts[original]]
-            kept[hosts[original]] = replace(span, also_in=_listed(span.also_in, chunk))
-            continue
-        elif has_room:
-            host = len(kept)
-            shown.setdefault(path, []).append(host)
-            kept.append(Span(row, chunk.start_line, chunk.end_line))
-        else:
-            continue
-        hosts[row] = host
-        originals.add(row, chunk)
-    return kept
-
-
-def _widened(span: Span, chunk: Chunk) -> Span:
-    return replace(
-        span,
-        start_line=min(span.start_line, chunk.start_line),
-        end_line=max(span.end_line, chunk.end_line),
-    )
-
-
-def _listed(repeats: tuple[Repeat, ...], chunk: Chunk) -> tuple[Repeat, ...]:
-    """Return the repeats with a chunk's lines, which widen lines of the same file."""
-    start, end = chunk.start_line, chunk.end_line
-    for at, each in enumerate(repeats):
-        if each.path == chunk.path and each.start_line <= end and start <= each.end_line:
-            wider = _repeat(chunk.path, min(start, each.start_line), max(end, each.end_line))
-            return (*repeats[:at], wider, *repeats[at + 1 :])
-    return (*repeats, _repeat(chunk.path, start, end))
-
-
-def _repeat(path: str, start_line: int, end_line: int) -> Repeat:
-    return Repeat(path, start_line, end_line, citation(path, start_line, end_line))
-
-
-def _overlap(better: int, other: int, *, loaded: Loaded) -> bool:
-    """Return whether chunks of one path share lines."""
-    return (
-        loaded.sources[better] is loaded.sources[other]
-        and loaded.start_lines[better] <= loaded.end_lines[other]
-        and loaded.start_lines[other] <= loaded.end_lines[better]
-    )
-
-
 def make_hits(
     spans: Sequence[Span], *, evidence: Evidence, ranking: Ranking, today: date, explain: bool
 ) -> tuple[Hit, ...]:
-    """Return the hits for spans in their final order."""
-    ranks = {name: leg.ranks for name, leg in evidence.legs.items()} if explain else {}
-    return tuple(
-        _make_hit(
-            span,
-            evidence=evidence,
-            ranking=ranking,
-            trace=_make_trace(
-                span.row, place=place, ranks=ranks, evidence=evidence, ranking=ranking, today=today
-            )
-            if explain
-            else None,
-        )
-        for place, span in enumerate(spans, start=1)
-    )
+    """Return the hits for spans in their final order; `explain` adds why they are there."""
+    hits = [_make_hit(span, evidence=evidence, ranking=ranking) for span in spans]
+    if explain:
+        ranks = {name: leg.ranks for name, leg in evidence.legs.items()}
+        traces = [_make_trace(each, ranks, evidence=evidence, ranking=ranking) for each in spans]
+        for place, (hit, trace) in enumerate(zip(hits, traces, strict=True)):
+            age = age_days(hit.date, today=today)
+            hits[place] = replace(hit, trace=replace(trace, age_days=age, place=place + 1))
+    return tuple(hits)
 
 
-def _make_hit(span: Span, *, evidence: Evidence, ranking: Ranking, trace: Trace | None) -> Hit:
+def _make_hit(span: Span, *, evidence: Evidence, ranking: Ranking) -> Hit:
     row = span.row
     chunk = evidence.loaded.chunks[row]
     keyword = evidence.legs.get(KEYWORD)
@@ -142,7 +56,7 @@ def _make_hit(span: Span, *, evidence: Evidence, ranking: Ranking, trace: Trace 
         text_score=float(ranking.fused.normalised[KEYWORD][row])
         if keyword and keyword.present[row]
         else None,
-        snippet=snippet(chunk.text, words=evidence.question.terms),
+        snippet=snippet(chunk.text, words=evidence.question.words.terms),
         source=chunk.source,
         citation=citation(chunk.path, span.start_line, span.end_line),
         heading=chunk.heading,
@@ -151,22 +65,19 @@ def _make_hit(span: Span, *, evidence: Evidence, ranking: Ranking, trace: Trace 
         moment=chunk.moment or None,
         fact=chunk.fact,
         also_in=span.also_in,
-        trace=trace,
         text=chunk.text,
     )
 
 
-def _make_trace(  # noqa: PLR0913 - what an explanation names
-    row: int,
-    *,
-    place: int,
+def _make_trace(
+    span: Span,
     ranks: Mapping[Leg, npt.NDArray[np.int64]],
+    *,
     evidence: Evidence,
     ranking: Ranking,
-    today: date,
 ) -> Trace:
     """Return why this score: legs, source, exactness, age and rerank add up to it."""
-    fused = ranking.fused
+    row, fused = span.row, ranking.fused
     legs = {
         name: LegTrace(
             rank=int(ranks[name][row]),
@@ -177,23 +88,9 @@ def _make_trace(  # noqa: PLR0913 - what an explanation names
         for name, leg in evidence.legs.items()
         if name in fused.normalised and leg.present[row]
     }
-    return Trace(
-        legs=legs,
-        source=float(ranking.weighed[row] - fused.scores[row]),
-        exact=float(ranking.lifted[row] - ranking.weighed[row]),
-        decay=float(ranking.aged[row] - ranking.lifted[row]),
-        rerank=float(ranking.scores[row] - ranking.aged[row]),
-        age_days=age_days(evidence.loaded.days[row], today=today),
-        similarity=ranking.similarities.get(row),
-        place=place,
-    )
-
-
-def citation(path: str, start_line: int, end_line: int) -> str:
-    """Return `path#L10-L24`, or `path#L10` for a single line."""
-    if start_line == end_line:
-        return f"{path}#L{start_line}"
-    return f"{path}#L{start_line}-L{end_line}"
+    after = [float(scores[row]) for scores in (fused.scores, *ranking.stages.values())]
+    source, exact, decay, rerank = (end - start for start, end in pairwise(after))
+    return Trace(legs, source, exact, decay, rerank, similarity=span.similarity)
 
 
 def snippet(text: str, *, words: Collection[str]) -> str:

@@ -8,28 +8,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recollect.records import dataclass
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-@dataclass(frozen=True, slots=True)
-class Pick:
-    """A chosen place of the input, and its similarity to those chosen before."""
+def mmr(
+    scores: Sequence[float], *, terms: Sequence[frozenset[str]], balance: float
+) -> dict[int, float]:
+    """Return the places of the input in their new order, each with its similarity to those before.
 
-    place: int
-    similarity: float
-
-
-def mmr(scores: Sequence[float], *, terms: Sequence[frozenset[str]], balance: float) -> list[Pick]:
-    """Return the places of the input in their new order; ties keep the old one."""
+    Ties keep the old order.
+    """
     low, high = min(scores, default=0.0), max(scores, default=0.0)
     spread = high - low
     relevance = [(score - low) / spread if spread else 1.0 for score in scores]
     nearest = [0.0] * len(scores)
     left = list(range(len(scores)))
-    picks: list[Pick] = []
+    picks: dict[int, float] = {}
     while left:
         best = max(
             left,
@@ -39,7 +34,7 @@ def mmr(scores: Sequence[float], *, terms: Sequence[frozenset[str]], balance: fl
             ),
         )
         left.remove(best)
-        picks.append(Pick(best, nearest[best]))
+        picks[best] = nearest[best]
         for place in left:
             nearest[place] = max(nearest[place], jaccard(terms[place], terms[best]))
     return picks

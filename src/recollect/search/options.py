@@ -17,8 +17,8 @@ from recollect.text.setting import (
     whole,
 )
 
-CALIBRATED = "calibrated"
-FUSION_NAMES = (CALIBRATED, "weighted", "rrf")
+CALIBRATED, RRF = "calibrated", "rrf"
+FUSION_NAMES = (CALIBRATED, "weighted", RRF)
 """Names of the formulas in `search.fuse`."""
 NORMALISER_NAMES = ("rank", "sigmoid", "minmax", "saturating")
 """Names of the scales of the keyword leg that `weighted` knows."""
@@ -26,6 +26,7 @@ HYDE = "hyde"
 """Names a missing made-up answer in `degraded`."""
 EXPAND = "expand"
 """Names missing rewordings in `degraded`."""
+_LEAST_POOL = 200  # so that the first results do not change with how many are asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +126,10 @@ class SearchOptions:
         "candidate_multiplier", 4, whole(1, 100), "candidates per leg for each hit wanted"
     )
     rank: RankOptions = field(default_factory=RankOptions)
+
+    def pool(self, max_results: int) -> int:
+        """Return how many candidates a leg may propose."""
+        return max(_LEAST_POOL, max_results * self.candidate_multiplier)
 
 
 @dataclass(frozen=True, slots=True)

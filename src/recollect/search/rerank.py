@@ -15,8 +15,7 @@ import numpy as np
 from recollect.errors import ProviderError
 from recollect.providers.base import READS_ENOUGH
 from recollect.records import dataclass
-from recollect.search.exact import LIFTED
-from recollect.search.fuse.calibrated import RATE
+from recollect.search.scale import raised
 from recollect.types import Degradation, silent
 
 if TYPE_CHECKING:
@@ -85,24 +84,10 @@ def rerank(
     scores = standing.scores.copy()
     scores[asked] = raised(
         scores[asked],
-        opinions=np.array(opinions),
+        evidence=options.weight * np.array(opinions),
         ceilings=standing.ceilings[asked],
-        options=options,
     )
     return Reranked(scores, is_sure=max(opinions, default=0.0) >= _SURE)
-
-
-def raised(scores: Floats, *, opinions: Floats, ceilings: Floats, options: RerankOptions) -> Floats:
-    """Return score + (ceiling − score)·(1 − e^(−rate·weight·opinion)): nothing falls, order holds.
-
-    With a ceiling of 1 this is the calibrated score of the legs' evidence + weight·opinion.
-    """
-    return scores - (ceilings - scores) * np.expm1(-RATE * options.weight * opinions)
-
-
-def ceilings_of(factors: Floats, *, is_exact: npt.NDArray[np.bool_]) -> Floats:
-    """Return how high scores may rise: below exact matches, and less for old chunks."""
-    return factors * (LIFTED if is_exact.any() else 1.0)
 
 
 def _out_of_time(read: int, asked: int, options: RerankOptions) -> Degradation:

@@ -47,12 +47,7 @@ def respell(
 ) -> tuple[QueryTerms, dict[str, str]]:
     """Return the question in known spellings, and the terms for misspelled words.
 
-    Args:
-        text: the question.
-        question: its terms.
-        frequencies: how many chunks have each term.
-        look_up: returns the same for other terms.
-
+    `frequencies` says how many chunks have each term, and `look_up` says it of other terms.
     """
     if len(question.terms) > _MOST_TERMS:
         return question, {}
@@ -71,17 +66,14 @@ def respell(
     if not new_terms:
         return question, {}
     replaced = tuple(dict.fromkeys(new_terms.get(term, term) for term in question.terms))
-    return replace(question, terms=replaced, identifiers=_kept(question, new_terms)), spelled
+    identifiers = tuple(term for term in question.identifiers if term not in new_terms)
+    return replace(question, terms=replaced, identifiers=identifiers), spelled
 
 
 def as_written(term: str, texts: Iterable[str]) -> str:
     """Return the first word with this term in some texts, or the term itself."""
     words = (word for text in texts for word in _WORD.findall(text))
     return next((word for word in words if stem(fold(word).casefold()) == term), term)
-
-
-def _kept(question: QueryTerms, new_terms: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(term for term in question.identifiers if term not in new_terms)
 
 
 def _respellable(words: Iterable[str], *, least: int) -> Iterator[str]:

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recollect.records import dataclass
-
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
@@ -36,21 +34,14 @@ MOST = K1 + 1.0
 """Bound of a term's frequency after saturation."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeywordScores:
-    """The keyword leg's raw score of each chunk."""
-
-    raw: npt.NDArray[np.float64]
-    bound: float
-    """The score of a chunk that is about nothing but the query."""
-
-
-def bm25(loaded: Loaded, *, question: QueryTerms, corpus: Corpus) -> KeywordScores:
-    """Return the score of every loaded chunk, and the query's own upper bound."""
+def bm25(
+    loaded: Loaded, *, question: QueryTerms, corpus: Corpus
+) -> tuple[npt.NDArray[np.float64], float]:
+    """Return the scores of all loaded chunks, and that of one about nothing but the query."""
     weights = term_weights(question.terms, stop=question.stop, corpus=corpus)
     frequencies = loaded.counts @ np.array(FIELD_WEIGHTS, dtype=np.float64)
     counted = saturated(frequencies, norms(loaded.lengths, corpus=corpus)[:, None])
-    return KeywordScores(raw=counted @ weights, bound=float(weights.sum()) * MOST)
+    return counted @ weights, float(weights.sum()) * MOST
 
 
 def term_weights(

@@ -13,7 +13,7 @@ import pytest
 from recollect.providers.local import LocalProvider
 from recollect.providers.models.integrity import ModelCache
 from recollect.providers.models.manifest import ARCTIC_S
-from recollect.search.words import word_matches
+from recollect.search.nearness import word_matches
 from recollect.types import Role
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.support.notes import put_document
 
-from recollect.search.hits import Span, cut
+from recollect.search.select import Span, cut
 from recollect.stores.ram import RamStore
 from recollect.types import Chunk, ChunkKey, Document, SourceKind, Stat, digest_of
 

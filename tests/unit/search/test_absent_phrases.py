@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.support.notes import chunk_of, document_of, put_document
 
+from recollect.search.answer import search
 from recollect.search.options import SearchOptions
-from recollect.search.pipeline import search
 from recollect.stores.ram import RamStore
 from recollect.stores.sqlite import SqliteStore
 from recollect.text import phrases
@@ -61,7 +61,7 @@ def put(store: Store, *texts: str) -> None:
 
 def answer(store: Store, question: str) -> Results:
     query = Query(question, max_results=5, scope=Scope(phrases=phrases_in(question)))
-    return search(query, store=store, asked=None, options=SearchOptions(), today=TODAY)
+    return search(query, store=store, options=SearchOptions(), today=TODAY)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_a_search_with_absent_phrases_reads_no_text_more_than_three_times(
         asked = Scope(phrases=phrases_in(question))
         monkeypatch.setattr(phrases, "phrase_words", count)
         query = Query(question, max_results=5, scope=asked)
-        found = search(query, store=store, asked=None, options=SearchOptions(), today=TODAY)
+        found = search(query, store=store, options=SearchOptions(), today=TODAY)
 
     assert found.hits
     assert all(each in found.notices[0] for each in absent)

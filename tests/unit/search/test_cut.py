@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.unit.search.spans import spans_of
 
-from recollect.search.hits import Span
+from recollect.search.select import Span
 from recollect.types import Chunk, SourceKind
 
 

@@ -11,8 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.support.notes import put_document
 
+from recollect.search.answer import search
 from recollect.search.options import SearchOptions
-from recollect.search.pipeline import search
 from recollect.stores.ram import RamStore
 from recollect.text import date_phrases, date_words
 from recollect.text.date_words import Window, asks_for_days, first_day, window
@@ -40,7 +40,7 @@ def answer(text: str, notes: Mapping[str, tuple[str, date | None]]) -> Results:
             store, document, [Chunk(path, SourceKind.MEMORY, 1, 1, note, when=when)], recipe="r1"
         )
     query = Query(text, max_results=5)
-    return search(query, store=store, asked=None, options=SearchOptions(), today=TODAY)
+    return search(query, store=store, options=SearchOptions(), today=TODAY)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from recollect.search.decay import decay_factor
+from recollect.search.factors import decay_factor
 from recollect.search.options import DecayOptions
 
 TODAY = date(2026, 6, 1)

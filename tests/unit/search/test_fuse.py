@@ -11,12 +11,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from recollect.search.fuse import FUSIONS, LegScores, fuse
-from recollect.search.fuse.base import DATE, KEYWORD, VECTOR
-from recollect.search.fuse.calibrated import is_tail
-from recollect.search.fuse.confidence import CONFIDENT_FROM, answer_probability
+from recollect.search.confidence import CONFIDENT_FROM, answer_probability, fused_probability
+from recollect.search.fuse import FUSIONS, fuse
 from recollect.search.fuse.weighted import by_minmax, by_rank, by_saturation, by_sigmoid
-from recollect.search.options import FusionOptions
+from recollect.search.options import CALIBRATED, FusionOptions
+from recollect.search.scores import DATE, KEYWORD, VECTOR, KeywordScores, LegScores, VectorScores
+from recollect.search.select import is_tail
 from recollect.types import Background, Leg
 
 if TYPE_CHECKING:
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 BACKGROUND = Background(mean=0.2, deviation=0.1)
 
 
-def keyword(*raw: float, bound: float = 10.0) -> LegScores:
+def keyword(*raw: float, bound: float = 10.0) -> KeywordScores:
     values = np.array(raw)
-    return LegScores(raw=values, present=values > 0, bound=bound)
+    return KeywordScores(raw=values, present=values > 0, bound=bound)
 
 
-def vector(*raw: float) -> LegScores:
+def vector(*raw: float) -> VectorScores:
     values = np.array(raw)
-    return LegScores(raw=values, present=values > -1, background=BACKGROUND)
+    return VectorScores(raw=values, present=values > -1, background=BACKGROUND)
 
 
 def test_rrf_sums_weight_over_k_plus_rank_and_divides_by_the_best_possible() -> None:
@@ -89,7 +89,7 @@ def test_a_vector_hit_at_045_survives_a_keyword_leg_that_missed_it() -> None:
 
 @pytest.mark.parametrize("cosines", [None, (0.1, 0.1, 0.1, 0.1)])
 def test_the_floor_of_the_blend_drops_no_keyword_match(cosines: tuple[float, ...] | None) -> None:
-    legs = {KEYWORD: keyword(9.0, 7.0, 5.0, 0.0)}
+    legs: dict[Leg, LegScores] = {KEYWORD: keyword(9.0, 7.0, 5.0, 0.0)}
     if cosines is not None:
         legs[VECTOR] = vector(*cosines)
 
@@ -142,11 +142,12 @@ def test_calibrated_evidence_of_both_legs_adds_up() -> None:
 
 
 def test_a_cosine_below_that_of_unrelated_texts_fades_away() -> None:
-    fused = fuse({VECTOR: vector(0.2, 0.1, -0.3)}, options=FusionOptions())
+    legs: dict[Leg, LegScores] = {VECTOR: vector(0.2, 0.1, -0.3)}
+    fused = fuse(legs, options=FusionOptions())
 
     assert 0.15 > fused.scores[0] > fused.scores[1] > fused.scores[2]
     assert [True, True, False] == fused.eligible.tolist()
-    assert fused.confidence < CONFIDENT_FROM
+    assert fused_probability(fused, legs, fusion=CALIBRATED) < CONFIDENT_FROM
 
 
 @pytest.mark.parametrize(
@@ -174,7 +175,9 @@ def test_confidence_takes_much_of_one_leg_or_some_of_both(
     legs: dict[Leg, LegScores],
     confident: bool,  # noqa: FBT001 - what is expected
 ) -> None:
-    assert confident is (fuse(legs, options=FusionOptions()).confidence >= CONFIDENT_FROM)
+    fused = fuse(legs, options=FusionOptions())
+
+    assert confident is (fused_probability(fused, legs, fusion=CALIBRATED) >= CONFIDENT_FROM)
 
 
 def test_the_odds_of_an_answer_add_up() -> None:
@@ -216,7 +219,7 @@ def test_nothing_found_answers_nothing() -> None:
 
 def test_what_the_model_cannot_read_is_no_evidence() -> None:
     read = vector(0.6, 0.6)
-    half = LegScores(
+    half = VectorScores(
         raw=read.raw,
         present=read.present,
         background=read.background,
@@ -264,7 +267,7 @@ def test_in_calibrated_fusion_a_silent_leg_leaves_the_score_as_it_is() -> None:
     assert alone.scores.tolist() == beside.scores.tolist()
 
 
-def worded(raw: list[float], words: list[float]) -> LegScores:
+def worded(raw: list[float], words: list[float]) -> VectorScores:
     return replace(
         vector(*raw), words=np.array(words), word_background=Background(mean=0.5, deviation=0.05)
     )
@@ -370,10 +373,10 @@ def test_the_tail_has_less_than_a_fixed_share_of_the_best_hits_evidence() -> Non
     evidence = np.array([1.0, 0.46, 0.44, 0.0])
     scores = 1 - np.exp(-3 * evidence)
 
-    assert [False, False, True, True] == is_tail(scores, best=float(scores[0])).tolist()
+    assert [False, False, True, True] == is_tail(scores).tolist()
 
 
 def test_behind_an_exact_match_comes_only_what_is_nearly_as_good() -> None:
     scores = np.array([1.0, 0.995, 0.92, 0.89])
 
-    assert [False, False, False, True] == is_tail(scores, best=1.0).tolist()
+    assert [False, False, False, True] == is_tail(scores).tolist()

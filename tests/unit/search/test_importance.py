@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from recollect.search.importance import weigh_importance
+from recollect.search.factors import weigh_importance
 from recollect.types import SUPERSEDED
 
 

@@ -13,11 +13,13 @@ from tests.support.notes import put_document
 
 from recollect.errors import ProviderBusyError
 from recollect.providers.base import Limits, QuestionWords
-from recollect.search.fuse.base import VECTOR
-from recollect.search.legs import embed_question, retrieve, weigh_evidence
+from recollect.search.answer import search
+from recollect.search.embed import embed_question
+from recollect.search.interpret import Question, term_question
 from recollect.search.options import SearchOptions
-from recollect.search.pipeline import search
-from recollect.search.question import term_question
+from recollect.search.propose import retrieve
+from recollect.search.scores import VECTOR, VectorScores
+from recollect.search.weigh import weigh
 from recollect.stores.ram import RamStore
 from recollect.types import (
     Background,
@@ -84,10 +86,9 @@ def stored(**vectors: Sequence[float]) -> RamStore:
 def raw(store: RamStore, provider: Compass, *rewordings: str, pool: int = 10) -> dict[str, float]:
     """Return what the vector leg says of each chunk it proposes, the best first."""
     query = Query("question", max_results=5, rewordings=rewordings)
-    question = term_question(query.text)
-    asked = embed_question(query, provider)
-    pools = retrieve(query, question=question, store=store, asked=asked, pool=pool)
-    evidence = weigh_evidence(pools, question=question, days=None, store=store, asked=asked)
+    question = Question(query, term_question(query.text))
+    asked = [embed_question(query, provider)]
+    evidence = weigh(retrieve(question, store=store, asked=asked, limit=pool), store=store)
     numbers = zip(evidence.loaded.chunks, evidence.legs[VECTOR].raw, strict=True)
     return {chunk.path: round(float(number), 6) for chunk, number in numbers}
 
@@ -138,10 +139,11 @@ class Reader(Compass):
 def compared(store: RamStore, provider: Compass) -> list[float] | None:
     """Return how well the words of each chunk match, if they are compared."""
     query = Query("question", max_results=5)
-    question = term_question(query.text)
-    asked = embed_question(query, provider)
-    pools = retrieve(query, question=question, store=store, asked=asked, pool=10)
-    leg = weigh_evidence(pools, question=question, days=None, store=store, asked=asked).legs[VECTOR]
+    question = Question(query, term_question(query.text))
+    asked = [embed_question(query, provider)]
+    pools = retrieve(question, store=store, asked=asked, limit=10)
+    leg = weigh(pools, store=store).legs[VECTOR]
+    assert isinstance(leg, VectorScores)
     return None if leg.words is None else leg.words.tolist()
 
 
@@ -181,7 +183,7 @@ def test_a_provider_that_fails_is_not_asked_again_when_single_characters_are_loo
     results = search(
         query,
         store=store,
-        asked=embed_question(query, provider),
+        asked=[embed_question(query, provider)],
         options=SearchOptions(),
         today=date(2026, 2, 1),
     )

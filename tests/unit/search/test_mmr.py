@@ -11,7 +11,7 @@ DB = frozenset({"database", "sql", "index"})
 
 
 def places(scores: list[float], sets: list[frozenset[str]], balance: float) -> list[int]:
-    return [pick.place for pick in mmr(scores, terms=sets, balance=balance)]
+    return list(mmr(scores, terms=sets, balance=balance))
 
 
 def test_lambda_one_keeps_the_order() -> None:
@@ -27,7 +27,7 @@ def test_every_input_comes_back_once() -> None:
 
 
 def test_nothing_in_nothing_out() -> None:
-    assert [] == mmr([], terms=[], balance=0.7)
+    assert {} == mmr([], terms=[], balance=0.7)
 
 
 @pytest.mark.parametrize(

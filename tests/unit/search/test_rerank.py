@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from recollect.errors import ModelUnavailableError
-from recollect.search.exact import LIFTED
-from recollect.search.fuse.calibrated import RATE
 from recollect.search.options import RerankOptions
-from recollect.search.rerank import Standing, ceilings_of, raised, rerank
+from recollect.search.rerank import Standing, rerank
+from recollect.search.scale import LIFTED, RATE, ceilings_of, raised
 from recollect.types import Chunk, SourceKind
 
 if TYPE_CHECKING:
@@ -76,9 +75,7 @@ def test_an_opinion_is_evidence_that_adds_to_the_legs() -> None:
     evidence = 0.2
     score = 1 - exp(-RATE * evidence)
 
-    scores = raised(
-        np.array([score]), opinions=np.array([0.9]), ceilings=np.array([1.0]), options=OPTIONS
-    )
+    scores = raised(np.array([score]), evidence=np.array([0.5 * 0.9]), ceilings=np.array([1.0]))
 
     assert 1 - exp(-RATE * (0.2 + 0.5 * 0.9)) == pytest.approx(scores[0])
     assert 0.2 + 0.45 == pytest.approx(-log(1 - scores[0]) / RATE)
@@ -104,22 +101,15 @@ def test_what_was_not_asked_about_stays_below_what_was() -> None:
 
 def test_no_score_rises_above_what_is_exact() -> None:
     ceilings = ceilings_of(np.array([1.0, 1.0, 0.4]), is_exact=np.array([True, False, False]))
-    certain = RerankOptions(weight=100.0)
 
-    scores = raised(
-        np.array([0.9, 0.9, 0.3]), opinions=np.ones(3), ceilings=ceilings, options=certain
-    )
+    scores = raised(np.array([0.9, 0.9, 0.3]), evidence=np.full(3, 100.0), ceilings=ceilings)
 
     assert [LIFTED, LIFTED, 0.4 * LIFTED] == pytest.approx(scores.tolist())
 
 
 def test_an_opinion_ages_as_the_score_does() -> None:
-    new = raised(
-        np.array([0.5]), opinions=np.array([0.8]), ceilings=np.array([1.0]), options=OPTIONS
-    )
-    old = raised(
-        np.array([0.2]), opinions=np.array([0.8]), ceilings=np.array([0.4]), options=OPTIONS
-    )
+    new = raised(np.array([0.5]), evidence=np.array([0.4]), ceilings=np.array([1.0]))
+    old = raised(np.array([0.2]), evidence=np.array([0.4]), ceilings=np.array([0.4]))
 
     assert 0.4 * new[0] == pytest.approx(old[0])
 

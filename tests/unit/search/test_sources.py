@@ -6,8 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect.search.factors import weigh_sources
 from recollect.search.options import SourceOptions
-from recollect.search.sources import keep_quota, weigh_sources
+from recollect.search.select import keep_quota
 from recollect.types import SourceKind
 
 NOTE, TALK = SourceKind.MEMORY, SourceKind.SESSIONS

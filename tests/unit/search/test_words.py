@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recollect.providers.base import QuestionWords
-from recollect.search.words import word_matches
+from recollect.search.nearness import word_matches
 
 if TYPE_CHECKING:
     import pytest

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.search.fuse.base import Fused, LegScores, shares
+from recollect.search.scores import Fused, shares
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from recollect.search.options import FusionOptions
+    from recollect.search.scores import LegScores
     from recollect.types import Leg
-
-_FIRST_EVERYWHERE = 1.0 - 1e-9  # shares may add up to a little less than 1
 
 
 def rrf(legs: Mapping[Leg, LegScores], *, options: FusionOptions) -> Fused:
@@ -40,6 +39,4 @@ def rrf(legs: Mapping[Leg, LegScores], *, options: FusionOptions) -> Fused:
         },
         contributions=contributions,
         eligible=scores > 0,
-        # Ranks cannot tell noise from a match; that both legs agree on the first is all there is.
-        confidence=float(bool(len(scores)) and float(scores.max()) >= _FIRST_EVERYWHERE),
     )

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.search.fuse.base import KEYWORD, VECTOR, Fused, LegScores, shares
+from recollect.search.scores import KEYWORD, VECTOR, Fused, shares
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from recollect.search.fuse.base import Floats
     from recollect.search.options import FusionOptions
+    from recollect.search.scores import Floats, LegScores
     from recollect.types import Leg
 
 COSINE_FLOOR = 0.35
@@ -75,11 +75,9 @@ def weighted(legs: Mapping[Leg, LegScores], *, options: FusionOptions) -> Fused:
     scores = np.sum(list(contributions.values()), axis=0)
     floors = {KEYWORD: 0.0, VECTOR: COSINE_FLOOR}
     kept = [(contributions[name] > 0) & (own >= floors[name]) for name, own in normalised.items()]
-    eligible = np.any(kept, axis=0)
     return Fused(
         scores=scores,
         normalised=normalised,
         contributions=contributions,
-        eligible=eligible,
-        confidence=float(eligible.any()),
+        eligible=np.any(kept, axis=0),
     )

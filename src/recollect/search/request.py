@@ -1,4 +1,4 @@
-"""Reads a request: checks it, adapts the options to it, and finds its terms."""
+"""Reads a request: checks it, and adapts the options to it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from recollect.errors import QueryError
 from recollect.text.phrases import phrases_in
 from recollect.text.tags import tags_named
-from recollect.text.terms import QueryTerms, character_terms, query_terms
 from recollect.types import MAX_QUERY_CHARS, MAX_TAGS, Leg, Query, Scope, SourceKind, Tag
 
 if TYPE_CHECKING:
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from recollect.search.options import SearchOptions
     from recollect.types import SearchRequest
 
-MAX_TERMS = 256
-"""Distinct terms looked up for one query: beyond this a query is a document, not a question."""
 MAX_RESULTS = 1000
 
 
@@ -35,7 +32,7 @@ def adapt_options(options: SearchOptions, request: SearchRequest) -> SearchOptio
     fusion = replace(
         options.rank.fusion,
         fusion=request.fusion or options.rank.fusion.fusion,
-        min_score=_first(request.min_score, options.rank.fusion.min_score),
+        min_score=options.rank.fusion.min_score if request.min_score is None else request.min_score,
     )
     if request.vector_weight is not None:
         weight = request.vector_weight
@@ -151,28 +148,6 @@ def _tags(names: Sequence[str]) -> tuple[Tag, ...]:
     return tags
 
 
-def term_question(text: str) -> QueryTerms:
-    """Return the query's terms; of a very long text identifiers first, then the first words."""
-    return _bounded(query_terms(text))
-
-
-def character_question(text: str) -> QueryTerms:
-    """Return the characters of a Chinese or Japanese question, for when its terms find nothing."""
-    return _bounded(character_terms(text))
-
-
-def _bounded(question: QueryTerms) -> QueryTerms:
-    if len(question.terms) <= MAX_TERMS:
-        return question
-    distinct = dict.fromkeys([*question.identifiers, *question.terms])
-    kept = tuple(distinct)[:MAX_TERMS]
-    return QueryTerms(
-        terms=kept,
-        identifiers=tuple(term for term in question.identifiers if term in kept),
-        stop=question.stop.intersection(kept),
-    )
-
-
 def _clean(text: str) -> str:
     return _valid(text).replace("\0", " ").strip()
 
@@ -187,7 +162,3 @@ def _check_share(name: str, value: float | None) -> None:
         raise QueryError(
             f"{name} must be from 0 to 1, not {value}.", action=f"Give a {name} from 0 to 1."
         )
-
-
-def _first(asked: float | None, configured: float | None) -> float | None:
-    return configured if asked is None else asked

@@ -1,0 +1,62 @@
+"""Factors on a score: its source, its importance, its age.
+
+A transcript's hit counts a little less: a conversation says everything ten times, a note was
+written to be found. An entry that its author has marked counts more or less, by OpenClaw's factor
+0.75 + 0.05 × importance: 1 is 0.8, 5 changes nothing, 10 is 1.25, and a note that another one
+replaces counts 0.75. If temporal decay is turned on, 2^(-age/half-life), never below the floor:
+evergreen chunks do not age, and a date in the future is not a bonus.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recollect.types import SourceKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import date
+
+    from recollect.search.options import DecayOptions, SourceOptions
+    from recollect.search.scores import Floats
+
+_BASE, _STEP = 0.75, 0.05
+
+
+def weigh_sources(
+    scores: Floats, *, sources: Sequence[SourceKind], options: SourceOptions
+) -> Floats:
+    """Return the scores with each source's weight."""
+    if SourceKind.SESSIONS not in sources:
+        return scores
+    weights = [
+        options.sessions_weight if source is SourceKind.SESSIONS else 1.0 for source in sources
+    ]
+    weighed: Floats = scores * np.array(weights)
+    return weighed
+
+
+def weigh_importance(scores: Floats, *, importance: Sequence[int | None]) -> Floats:
+    """Return the scores with the importance of marked entries."""
+    if set(importance) <= {None}:
+        return scores
+    is_marked = np.array([mark is not None for mark in importance], dtype=bool)
+    factors = np.array([_BASE + _STEP * (mark or 0) for mark in importance])
+    weighed: Floats = np.where(is_marked, np.minimum(1.0, scores * factors), scores)
+    return weighed
+
+
+def decay_factor(when: date | None, *, today: date, options: DecayOptions) -> float:
+    """Return the factor that a score of this age is multiplied by."""
+    age = age_days(when, today=today)
+    if not options.enabled or age is None:
+        return 1.0
+    return max(options.floor, math.pow(2.0, -age / options.half_life_days))
+
+
+def age_days(when: date | None, *, today: date) -> int | None:
+    """Return the age in days, zero for the future, None for evergreen."""
+    return None if when is None else max(0, (today - when).days)

@@ -1,0 +1,171 @@
+"""Every sentence that a search adds to its answer: what was read differently, and what is missing.
+
+What happened to the index before the search is told by who brought it up to date.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from recollect.ingest.spaces import last_space
+from recollect.search.embed import NOT_READ
+from recollect.search.interpret import identifiers_in
+from recollect.search.respell import as_written
+from recollect.text.phrases import MAX_PHRASES
+from recollect.types import Leg, SourceKind
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+    from pathlib import Path
+
+    from recollect.ingest.spaces import VectorSpace
+    from recollect.search.embed import AskedVectors, Serving
+    from recollect.search.weigh import Evidence
+    from recollect.stores.base import Store
+    from recollect.types import Phrase, Results, Scope, SearchRequest
+
+_SESSIONS_NOT_INDEXED = (
+    'Transcripts are not indexed: set sources = ["memory", "sessions"] in your settings.'
+)
+_NOT_COMPARED = (
+    "Most notes were searched by keyword only: their model does not read this question. Set "
+    'provider = "multilingual" to search all of them by meaning.'
+)
+_NOT_COMPARED_YET = (
+    "Some notes were searched by keyword only: they have no vectors for questions in this script "
+    "yet. `recollect index` makes them."
+)
+_MAX_QUOTED_CHARS = 80  # of a phrase or an identifier in a notice
+
+
+def notices(evidence: Evidence) -> tuple[str, ...]:
+    """Return how the question was read, and which of its words, quotes and days nothing has."""
+    told = (_phrases, _spelling, _identifiers, _days)
+    return tuple(sentence for tell in told for sentence in tell(evidence))
+
+
+def _phrases(evidence: Evidence) -> Iterator[str]:
+    question, has_hits = evidence.question, bool(evidence.loaded.keys)
+    scope = question.query.scope
+    if more := question.ignored_phrases:
+        others = "other were" if more == 1 else f"{more} others were"
+        first = f"Only the first {MAX_PHRASES} quoted phrases can be required"
+        yield f"{first}; the quotes of the {others} ignored."
+    if question.absent:
+        is_open = replace(scope, phrases=()).is_open
+        within = "" if is_open else "within your filters "
+        searched = "Searched without these quotes, because nothing" if has_hits else "Nothing"
+        yield f"{searched} {within}contains {_quoted(question.absent, 'or')}."
+    if len(scope.phrases) > 1 and not has_hits:
+        together = f"No hit contains {_quoted(scope.phrases, 'and')} together."
+        yield f"{together} Leave out one of them, or the quotes."
+
+
+def _spelling(evidence: Evidence) -> Iterator[str]:
+    for word, term in evidence.question.spelled.items():
+        found = as_written(term, evidence.loaded.texts)
+        yield f'Searched for "{found}", because "{word}" occurs nowhere.'
+
+
+def _identifiers(evidence: Evidence) -> Iterator[str]:
+    quoted = identifiers_in(evidence.question.absent)  # which have their own notice
+    unknown = [each for each in evidence.unknown_identifiers if each not in quoted]
+    if unknown and evidence.loaded.keys:
+        text = evidence.question.query.text
+        # As the user spelled it: terms are in lower case.
+        at = {each: text.lower().find(each) for each in unknown}
+        named = [text[at[each] : at[each] + len(each)] if at[each] >= 0 else each for each in at]
+        yield f"Nothing contains {' or '.join(map(_short, named))}."
+
+
+def _days(evidence: Evidence) -> Iterator[str]:
+    days = evidence.question.days
+    if days is None or days.is_ahead or any(map(days.holds, evidence.loaded.days)):
+        return
+    if days.first == days.last:
+        yield f"No hit is dated {days.first}, the day your question seems to mean."
+    else:
+        named = f"from {days.first} to {days.last}"
+        yield f"No hit is dated {named}, the days your question seems to mean."
+
+
+def _quoted(phrases: Collection[Phrase], conjunction: str) -> str:
+    return f" {conjunction} ".join(f'"{_short(phrase.text)}"' for phrase in phrases)
+
+
+def _short(text: str) -> str:
+    is_long = len(text) > _MAX_QUOTED_CHARS
+    return f"{text[:_MAX_QUOTED_CHARS].rstrip()}…" if is_long else text
+
+
+def filling_notices(serving: Serving, store: Store) -> Iterator[str]:
+    """Yield how far the space is that is being filled to replace the published one."""
+    if serving.filling is not None:
+        status = store.status(serving.filling)
+        done = f"{100 * status.vectors // max(status.chunks, 1)} % is done"
+        filling = f"The index is being embedded again with {serving.filling.model}: {done}."
+        has_other = serving.second is not None and serving.provider is not None
+        yield f"{filling} {serving.meanwhile}" if has_other else filling
+
+
+def unread_notices(
+    results: Results, asked: Sequence[AskedVectors], spaces: Sequence[VectorSpace], store: Store
+) -> Iterator[str]:
+    """Yield why an answer may lack notes whose model cannot read the question.
+
+    A clear answer needs no remark, and a leg that did not run says so itself.
+    """
+    is_read = not asked or asked[0].degradation is not NOT_READ
+    if is_read or results.confident or Leg.VECTOR in (results.degraded or {}):
+        return
+    last = last_space(spaces, store=store)
+    if last is not None and last.waiting(store):
+        yield _NOT_COMPARED_YET if last.is_needed(store) else _NOT_COMPARED
+
+
+def source_notices(request: SearchRequest, *, indexed: Collection[str]) -> Iterator[str]:
+    """Yield that the source which is asked for is not indexed."""
+    if request.source == SourceKind.SESSIONS and SourceKind.SESSIONS not in indexed:
+        yield _SESSIONS_NOT_INDEXED
+
+
+def empty_notices(
+    scope: Scope, store: Store, *, workspace: Path | None, is_synced: bool
+) -> Iterator[str]:
+    """Yield why a search found nothing: an empty index, or filters that leave nothing."""
+    if store.holds():
+        yield from () if scope.is_open else _empty_filters(scope, store=store)
+    elif workspace is None:
+        yield "This memory is empty. Push documents to it, or remember facts."
+    elif is_synced:
+        yield f"There are no notes in {workspace}. Name another workspace with -w."
+    else:
+        yield "The index is empty. Run `recollect index`."
+
+
+def _empty_filters(scope: Scope, *, store: Store) -> Iterator[str]:
+    """Yield which filters leave nothing to search, each taken alone."""
+    everything = replace(
+        scope, source=None, since=None, before=None, path=None, tags=(), phrases=()
+    )
+    sentences = {
+        "path": f"No indexed file matches the path {scope.path!r}.",
+        "source": f"Nothing is indexed from {scope.source}.",
+        "since": f"Nothing is dated on or after {scope.since}.",
+        "before": f"Nothing is dated before {scope.before}.",
+    }
+    for name, sentence in sentences.items():
+        value = getattr(scope, name)
+        if value is not None and not store.holds(replace(everything, **{name: value})):
+            yield sentence
+    for tag in scope.tags:
+        if not store.holds(replace(everything, tags=(tag,))):
+            yield f"No note has the tag #{tag.name}."
+
+
+def copy_notice(count: int) -> str:
+    """Return how many notes were left out because they repeat superseded facts."""
+    left_out = "1 note was" if count == 1 else f"{count} notes were"
+    notice = f"{left_out} left out: superseded facts, and nothing else. Include superseded ones"
+    return f"{notice} to see {'it' if count == 1 else 'them'}."

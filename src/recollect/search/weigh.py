@@ -1,0 +1,184 @@
+"""Pools ─▶ evidence: every leg scores the whole union of what any leg proposed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recollect.errors import StoreCorruptError, TermsCorruptError
+from recollect.providers.base import READS_ENOUGH, word_reader
+from recollect.records import dataclass
+from recollect.search.scores import (
+    DATE,
+    KEYWORD,
+    VECTOR,
+    DateScores,
+    KeywordScores,
+    VectorScores,
+    evidence_of_legs,
+)
+from recollect.stores.bm25 import bm25
+from recollect.stores.vectors import dots
+from recollect.text.terms import terms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    import numpy.typing as npt
+
+    from recollect.search.interpret import Question
+    from recollect.search.propose import Pools
+    from recollect.search.scores import LegScores
+    from recollect.stores.base import Corpus, Loaded, Store
+    from recollect.text.terms import QueryTerms
+    from recollect.types import ChunkKey, Leg, Vectors
+
+_AGREEING = 2  # nearest wordings of a question that count: docs/decisions/ranking.md
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Everything that ranking needs to know about the union of all proposals."""
+
+    pools: Pools
+    loaded: Loaded
+    legs: Mapping[Leg, LegScores]
+
+    @property
+    def question(self) -> Question:
+        """Return the reading of the question that was answered."""
+        return self.pools.question
+
+    @property
+    def unknown_identifiers(self) -> tuple[str, ...]:
+        """Return the identifiers of the question if nothing contains any of them."""
+        return self.question.unknown_identifiers(self.pools.keyword.corpus.frequencies)
+
+
+def weigh(pools: Pools, *, store: Store) -> Evidence:
+    """Let every leg score the whole union: evidence is looked up, never assumed to be zero."""
+    words, days, corpus = pools.question.words, pools.question.days, pools.keyword.corpus
+    loaded = store.load(pools.keys, terms=words.terms, fingerprint=pools.fingerprint)
+    _require_same_terms(loaded, question=words, corpus=corpus)
+    near = pools.spaces[0].pool.keys if pools.spaces else ()
+    _require_same_chunks(loaded, pools.keys, near=near)
+    legs: dict[Leg, LegScores] = {}
+    if pools.keyword.keys:
+        raw, bound = bm25(loaded, question=words, corpus=corpus)
+        legs[KEYWORD] = KeywordScores(raw, raw > 0, bound=bound, memory_chunks=corpus.chunks)
+    vector = _weigh_vectors(pools, loaded=loaded, store=store) if pools.spaces else None
+    if vector is not None:
+        legs[VECTOR] = vector
+    if days is not None and legs:
+        weights = np.array([days.weight(day) for day in loaded.days], dtype=np.float64)
+        legs[DATE] = DateScores(weights, weights > 0)
+    if vector is not None:
+        promising = np.sum(list(evidence_of_legs(legs).values()), axis=0)
+        legs[VECTOR] = _compare_words(vector, promising, pools=pools, loaded=loaded, store=store)
+    return Evidence(pools, loaded, legs)
+
+
+def _weigh_vectors(pools: Pools, *, loaded: Loaded, store: Store) -> VectorScores:
+    """Return what the vectors say of the whole union."""
+    from recollect.search.nearness import by_document, commonness  # noqa: PLC0415 - with vectors
+
+    main, *others = pools.spaces
+    background = main.background
+    cosines, present = _cosines(main.vectors, loaded), loaded.has_vector
+    trust = np.array([main.asked.provider.reads(text) for text in loaded.texts])
+    for each in others:
+        second = store.load(pools.keys, terms=(), fingerprint=each.asked.space)
+        _require_same_chunks(second, pools.keys, near=each.pool.keys)
+        # On the scale of the main space: equally far from what is unrelated.
+        apart = (_cosines(each.vectors, second) - each.background.mean) / each.background.deviation
+        is_other = second.has_vector & (~present | (trust < READS_ENOUGH))
+        cosines = np.where(is_other, background.mean + apart * background.deviation, cosines)
+        present, trust = present | is_other, np.where(is_other, 1.0, trust)
+    return VectorScores(
+        cosines,
+        present,
+        background=background,
+        trust=trust,
+        context=by_document(cosines, present, loaded.paths),
+        commonness=commonness(loaded.vectors, loaded.has_vector),
+    )
+
+
+def _cosines(vectors: Vectors, loaded: Loaded) -> npt.NDArray[np.float64]:
+    """Return the mean of each chunk's highest cosines, so that one wording cannot lift it alone."""
+    products = np.stack([dots(loaded.vectors, each) for each in vectors], axis=1)
+    highest = np.sort(products.astype(np.float64), axis=1)[:, -_AGREEING:]
+    agreed: npt.NDArray[np.float64] = highest.mean(axis=1)
+    return agreed
+
+
+def _compare_words(
+    leg: VectorScores,
+    promising: npt.NDArray[np.float64],
+    *,
+    pools: Pools,
+    loaded: Loaded,
+    store: Store,
+) -> VectorScores:
+    """Return the vector leg with the words of the best candidates compared, if all have codes.
+
+    Of an index that an earlier version made, some may have none until the next index run. Then no
+    words are compared: those that have some would pass the others for nothing.
+    """
+    asked = pools.spaces[0].asked
+    reader = word_reader(asked.provider)
+    if asked.words is None or reader is None:
+        return leg
+    from recollect.search.nearness import COMPARED, word_matches, word_weights  # noqa: PLC0415
+
+    best = np.argsort(-np.where(leg.present, promising, -1.0), kind="stable")[:COMPARED]
+    best = best[loaded.has_vector[best]]
+    keys = [loaded.keys[row] for row in best.tolist()]
+    codes = store.word_codes(asked.space, keys=keys)
+    if len(codes) < len(keys):
+        return leg
+    weights = word_weights(asked.words, question=pools.question.words, corpus=pools.keyword.corpus)
+    words = np.full(len(loaded.keys), np.nan)
+    words[best] = word_matches(asked.words, weights, [codes[key] for key in keys])
+    return replace(leg, words=words, word_background=reader.word_background)
+
+
+def _require_same_chunks(
+    loaded: Loaded, keys: Iterable[ChunkKey], *, near: Iterable[ChunkKey]
+) -> None:
+    """Check that the store has every chunk that a leg proposed, and the vectors of those near.
+
+    Raises:
+        StoreCorruptError: it has not; all of this happens on one snapshot.
+
+    """
+    has_vector = loaded.has_vector.tolist()
+    embedded = {key for key, has in zip(loaded.keys, has_vector, strict=True) if has}
+    lost = set(keys).difference(loaded.keys) | set(near).difference(embedded)
+    if lost:
+        raise StoreCorruptError(
+            f"The index is damaged: {len(lost)} of the chunks that were found are not there.",
+            action="Run `recollect index`: it sets the file aside and rebuilds from the files.",
+        )
+
+
+def _require_same_terms(loaded: Loaded, *, question: QueryTerms, corpus: Corpus) -> None:
+    """Check that the keyword index knows the words of the chunks that others proposed.
+
+    Raises:
+        TermsCorruptError: it lost some; without this the vector leg would answer alone, silently.
+
+    """
+    for column, term in enumerate(question.terms):
+        if corpus.frequencies.get(term, 1):  # of terms that were not asked for nothing is known
+            continue
+        for row in np.flatnonzero(loaded.counts[:, column].any(axis=1)).tolist():
+            # Counts are stored by a hash of the term; the text decides.
+            chunk = loaded.chunks[row]
+            if term in terms(" ".join((chunk.text, *chunk.heading, chunk.path))):
+                raise TermsCorruptError(
+                    f"The keyword index does not know {term!r}, which {chunk.path} contains.",
+                    action="Run `recollect index --force`: it is rebuilt from the chunks.",
+                )
