@@ -768,7 +768,7 @@ class Memory(metaclass=_WithoutInternal):
         spaces = spaces_of(self._chain, held)
         second = spaces[0].other if spaces else None
         stored = self._store.status(
-            expected, media=config.ingest.takes_media, audience=audience, beside=second
+            expected, media=config.ingest.takes_media, audience=audience, other=second
         )
         cache, trouble = self._cache_of_home()
         return Status(

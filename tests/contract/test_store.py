@@ -829,17 +829,17 @@ def test_a_text_with_a_vector_in_the_space_beside_is_not_missing(store: Store) -
     embed(store, SPACE, apple=unit(1))
     embed(store, OTHER, 数据=unit(2))
 
-    def missing(beside: Fingerprint | None) -> list[str]:
-        return [each.text for each in store.missing(SPACE, limit=5, beside=beside)]
+    def missing(other: Fingerprint | None) -> list[str]:
+        return [each.text for each in store.missing(SPACE, limit=5, other=other)]
 
     assert (["pear"], ["数据", "pear"]) == (missing(OTHER), missing(None))
-    assert ["pear"] == [each.text for each in store.missing(OTHER, limit=5, beside=SPACE)]
-    both, one = store.status(SPACE, beside=OTHER), store.status(SPACE)
+    assert ["pear"] == [each.text for each in store.missing(OTHER, limit=5, other=SPACE)]
+    both, one = store.status(SPACE, other=OTHER), store.status(SPACE)
     assert (2, 1) == (both.vectors, both.pending)
     assert (1, 2) == (one.vectors, one.pending)
     unknown = replace(SPACE, model="never used")
     assert (3, 0) == (store.status(unknown).pending, store.status(unknown).vectors)
-    assert 2 == store.status(SPACE, beside=unknown).pending
+    assert 2 == store.status(SPACE, other=unknown).pending
 
 
 def test_a_space_whose_model_decides_is_held_to_its_first_vectors(store: Store) -> None:

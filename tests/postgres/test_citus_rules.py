@@ -90,7 +90,7 @@ def _embed_and_search(store: PostgresStore) -> None:
     for space in (SPACE, OTHER):
         store.put_vectors(space, digests=digests, vectors=vectors, words=[b"code"] * 3)
         store.missing(space, limit=9)
-        store.missing(space, limit=9, beside=OTHER, words=True)
+        store.missing(space, limit=9, other=OTHER, words=True)
     store.put_space(SPACE, background=Background(0.1, 0.1))
     store.put_space(SPACE, publish=True)
     assert SPACE in store.spaces()
@@ -128,7 +128,7 @@ def _keep_and_lease(store: PostgresStore) -> None:
     notes.workspace_of(store)
     store.status(SPACE, media=True, audience=frozenset({"global"}))
     store.status(SPACE)
-    store.coverage(SPACE, beside=OTHER)
+    store.coverage(SPACE, other=OTHER)
     store.version()
     store.spaces()
     store.holds()

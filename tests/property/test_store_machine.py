@@ -86,7 +86,7 @@ class StoreMachine(RuleBasedStateMachine):
     @rule()
     def note_embedded(self) -> None:
         for store in self.stores:
-            store.note_embedded(SPACE, words=False, beside=None)
+            store.note_embedded(SPACE, words=False, other=None)
 
     @rule()
     def reopen(self) -> None:

@@ -88,7 +88,7 @@ def embed_missing(  # noqa: PLR0913 - the parts that meet here
                 media=media,
                 # An index of an earlier version gets them in a whole run, not during a search.
                 words=max_texts is None and word_reader(provider) is not None,
-                beside=space.other,
+                other=space.other,
             )
             if not page:
                 return

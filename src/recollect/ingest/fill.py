@@ -131,7 +131,7 @@ class Embedder:
             space,
             limit=min(coverage.pending, _LOOKED_AT),
             media=bool(self.media_roots),
-            beside=spaces[0].other,
+            other=spaces[0].other,
         )
         return any(each.digest not in refused for each in missing)
 
@@ -172,7 +172,7 @@ class Embedder:
         if first.is_begun(self.store):
             self._publish(spaces, is_complete=embedded.is_complete)
             words = word_reader(first.provider) is not None
-            self.store.note_embedded(first.fingerprint, words=words, beside=first.other)
+            self.store.note_embedded(first.fingerprint, words=words, other=first.other)
         return embedded
 
     def _fill_last(
@@ -191,7 +191,7 @@ class Embedder:
             progress(replace(step, done=before + step.done, total=before + step.total))
 
         embedded = self._fill(space, waiting, budget.within(_SLICE_SECONDS), told)
-        store.note_embedded(space.fingerprint, words=False, beside=space.other)
+        store.note_embedded(space.fingerprint, words=False, other=space.other)
         return embedded.degradation
 
     def _fill(

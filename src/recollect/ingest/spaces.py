@@ -88,7 +88,7 @@ class VectorSpace:
 
     def coverage(self, store: Store) -> Coverage:
         """Return how many chunks there are, and how many have no vector."""
-        return store.coverage(self.fingerprint, media=bool(self.media_roots), beside=self.other)
+        return store.coverage(self.fingerprint, media=bool(self.media_roots), other=self.other)
 
     def waiting(self, store: Store) -> int:
         """Return how many chunks have no vector, without the texts that were refused."""

@@ -56,7 +56,7 @@ def verify(
     differences += [Difference(store.location, problem, _REDO) for problem in store.audit()]
     first = spaces[0] if spaces else None
     status = store.status(
-        first.fingerprint if first else None, beside=first.other if first else None
+        first.fingerprint if first else None, other=first.other if first else None
     )
     return Verification(
         files=len(found),

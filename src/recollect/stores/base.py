@@ -269,7 +269,7 @@ class VectorIndex(Protocol):
         after: int = 0,
         media: bool = False,
         words: bool = False,
-        beside: Fingerprint | None = None,
+        other: Fingerprint | None = None,
     ) -> Sequence[Missing]:
         """Return texts without a vector in this space, each once, in the order of their numbers.
 
@@ -279,22 +279,22 @@ class VectorIndex(Protocol):
             after: continue after the text with this number.
             media: return media files instead, which only some providers can embed.
             words: return texts without word codes, too.
-            beside: leave out texts that have a vector in this other space.
+            other: leave out texts that have a vector in this other space.
 
         """
 
     def note_embedded(
-        self, fingerprint: Fingerprint, *, words: bool, beside: Fingerprint | None
+        self, fingerprint: Fingerprint, *, words: bool, other: Fingerprint | None
     ) -> None:
         """Remember what is missing now: a store may then look only at what is newer.
 
         Args:
             fingerprint: the space.
             words: whether texts without word codes count as missing.
-            beside: the other space in which a text may have its vector.
+            other: the other space in which a text may have its vector.
 
         """
-        del fingerprint, words, beside
+        del fingerprint, words, other
 
     def put_vectors(
         self,
@@ -450,7 +450,7 @@ class StoreUpkeep(Protocol):
         *,
         media: bool = False,
         audience: frozenset[str] | None = None,
-        beside: Fingerprint | None = None,
+        other: Fingerprint | None = None,
     ) -> StoreStatus:
         """Return sizes and counts.
 
@@ -458,7 +458,7 @@ class StoreUpkeep(Protocol):
             fingerprint: the space whose vectors are counted.
             media: count media files without a vector as pending too.
             audience: count only facts of these scopes, and as size only the texts; None is all.
-            beside: count vectors in this space too; a text has one in either.
+            other: count vectors in this space too; a text has one in either.
 
         """
 
@@ -467,10 +467,10 @@ class StoreUpkeep(Protocol):
         fingerprint: Fingerprint | None,
         *,
         media: bool = False,
-        beside: Fingerprint | None = None,
+        other: Fingerprint | None = None,
     ) -> Coverage:
         """Return what `status` counts for these arguments: a store may know it for less."""
-        status = self.status(fingerprint, media=media, beside=beside)
+        status = self.status(fingerprint, media=media, other=other)
         return Coverage(status.chunks, status.pending)
 
     def check(self) -> list[str]:

@@ -294,7 +294,7 @@ class RamStore(Store):
         after: int = 0,
         media: bool = False,
         words: bool = False,
-        beside: Fingerprint | None = None,
+        other: Fingerprint | None = None,
     ) -> Sequence[Missing]:
         rows = [row for row in self._all.rows.values() if bool(row.chunk.media) == media]
         first = {row.digest: row.chunk for row in reversed(rows)}
@@ -302,7 +302,7 @@ class RamStore(Store):
             self._missing(digest, first[digest])
             for digest in sorted(first, key=self._all.numbers.__getitem__)
             if self._all.numbers[digest] > after
-            and (str(beside), digest) not in self._all.vectors
+            and (str(other), digest) not in self._all.vectors
             and (
                 (str(fingerprint), digest) not in self._all.vectors
                 or (words and not media and (str(fingerprint), digest) not in self._all.words)
@@ -491,7 +491,7 @@ class RamStore(Store):
         *,
         media: bool = False,
         audience: frozenset[str] | None = None,
-        beside: Fingerprint | None = None,
+        other: Fingerprint | None = None,
     ) -> StoreStatus:
         rows = list(self._all.rows.values())
         known = set(self._all.known)
@@ -507,7 +507,7 @@ class RamStore(Store):
         for row in rows:
             documents, chunks = by_source[row.chunk.source]
             by_source[row.chunk.source] = (documents, chunks + 1)
-        spaces = (fingerprint, beside)
+        spaces = (fingerprint, other)
         bare = [
             row.chunk
             for row in rows

@@ -43,14 +43,14 @@ def embed(store: SqliteStore, *texts: str, space: Fingerprint = SPACE, words: bo
     )
 
 
-def note(store: SqliteStore, *, words: bool = False, beside: Fingerprint | None = None) -> None:
-    store.note_embedded(SPACE, words=words, beside=beside)
+def note(store: SqliteStore, *, words: bool = False, other: Fingerprint | None = None) -> None:
+    store.note_embedded(SPACE, words=words, other=other)
 
 
 def missing_in(
-    store: SqliteStore, *, words: bool = False, beside: Fingerprint | None = None
+    store: SqliteStore, *, words: bool = False, other: Fingerprint | None = None
 ) -> list[str]:
-    return [each.text for each in store.missing(SPACE, limit=1000, words=words, beside=beside)]
+    return [each.text for each in store.missing(SPACE, limit=1000, words=words, other=other)]
 
 
 def opened(path: Path) -> SqliteStore:
@@ -102,7 +102,7 @@ def test_a_look_at_one_space_does_not_undo_that_at_another(store: SqliteStore) -
     with counted_steps(store._connection) as before:
         look()
     for space in (SPACE, OTHER):
-        store.note_embedded(space, words=False, beside=None)
+        store.note_embedded(space, words=False, other=None)
     with counted_steps(store._connection) as after:
         look()
 
@@ -161,11 +161,11 @@ def test_nothing_is_passed_over_if_too_many_are_left_out(
 def test_a_text_in_the_space_beside_is_missing_without_it(store: SqliteStore) -> None:
     put(store, "new.md", "数据")
     embed(store, "数据", space=OTHER)
-    note(store, beside=OTHER)
+    note(store, other=OTHER)
 
-    assert [] == missing_in(store, beside=OTHER)
+    assert [] == missing_in(store, other=OTHER)
     assert ["数据"] == missing_in(store)
-    assert ["数据"] == missing_in(store, beside=replace(SPACE, model="never used"))
+    assert ["数据"] == missing_in(store, other=replace(SPACE, model="never used"))
     assert 1 == store.coverage(SPACE).pending
     assert COUNT == store.coverage(OTHER).pending
 

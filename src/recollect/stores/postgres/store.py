@@ -85,7 +85,7 @@ class PostgresStore(PostgresDocuments, PostgresKeywords, PostgresVectors, Postgr
         *,
         media: bool = False,
         audience: frozenset[str] | None = None,
-        beside: Fingerprint | None = None,
+        other: Fingerprint | None = None,
     ) -> StoreStatus:
         with self._session.reading() as connection:
             table = self._vector_table(connection, fingerprint)
@@ -98,7 +98,7 @@ class PostgresStore(PostgresDocuments, PostgresKeywords, PostgresVectors, Postgr
             statement = _BY_SOURCE.format(seen=seen, shown=shown)
             rows = run(connection, statement, (*hidden_values, self._tenant)).fetchall()
             embedded = 0
-            tables = [each for each in (table, self._vector_table(connection, beside)) if each]
+            tables = [each for each in (table, self._vector_table(connection, other)) if each]
             if tables:
                 has_vector = " OR ".join(_HAS_VECTOR.format(table=each) for each in tables)
                 counted = _EMBEDDED.format(embedded=has_vector, seen=seen)

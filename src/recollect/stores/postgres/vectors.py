@@ -129,14 +129,14 @@ class PostgresVectors(TenantTables, VectorIndex):
         after: int = 0,
         media: bool = False,
         words: bool = False,
-        beside: Fingerprint | None = None,
+        other: Fingerprint | None = None,
     ) -> Sequence[Missing]:
         with self._session.reading() as connection:
             table = self._vector_table(connection, fingerprint)
-            other = self._vector_table(connection, beside)
+            second = self._vector_table(connection, other)
             unless = _UNLESS_WORDED if words and not media else _UNLESS
             conditions = [unless.format(table=table)] if table else []
-            conditions += [_UNLESS.format(table=other)] if other else []
+            conditions += [_UNLESS.format(table=second)] if second else []
             statement = _MISSING.format(media="" if media else "NOT", unless=" ".join(conditions))
             asked = (str(fingerprint),) if table and unless is _UNLESS_WORDED else ()
             values = (self._tenant, *asked, after, limit)

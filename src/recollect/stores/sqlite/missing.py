@@ -34,11 +34,11 @@ _CODED = "SELECT coding * (centre IS NOT NULL) FROM spaces WHERE id = ?"
 _NEWEST = "SELECT coalesce(max(id), 0) FROM chunks"
 _HAS_VECTOR = f"SELECT 1 FROM vectors v WHERE v.id = {vector_id(':space', 'c.text_id')}"  # noqa: S608
 _HAS_WORDS = _HAS_VECTOR.replace("vectors", "word_codes")
-_IS_BESIDE = _HAS_VECTOR.replace(":space", ":beside")
+_HAS_OTHER = _HAS_VECTOR.replace(":space", ":other")
 _IS_MEDIA = "c.id IN (SELECT chunk FROM media)"
 _LACKS = f"""
     (NOT EXISTS ({_HAS_VECTOR}) OR (:words AND NOT EXISTS ({_HAS_WORDS})))
-    AND NOT EXISTS ({_IS_BESIDE})
+    AND NOT EXISTS ({_HAS_OTHER})
 """
 _BEHIND = """(
     SELECT id, text_id FROM chunks WHERE id > :newest UNION
@@ -84,7 +84,7 @@ class _Spaces(NamedTuple):
     space: int
     coding: int
     """Number of its codes; 0 without codes."""
-    beside: int
+    other: int
     beside_coding: int
 
 
@@ -111,10 +111,10 @@ class SqliteMissing(SqliteFile):
         after: int = 0,
         media: bool = False,
         words: bool = False,
-        beside: Fingerprint | None = None,
+        other: Fingerprint | None = None,
     ) -> Sequence[Missing]:
         with self._reading() as connection:
-            spaces = _spaces(connection, fingerprint, beside)
+            spaces = _spaces(connection, fingerprint, other)
             mark = _mark(connection, spaces, words=words)
             statement = _MISSING_MEDIA if media else _over(mark, _MISSING)
             bindings = _bindings(spaces, mark, words=words, after=after, limit=limit)
@@ -125,13 +125,13 @@ class SqliteMissing(SqliteFile):
         fingerprint: Fingerprint | None,
         *,
         media: bool = False,
-        beside: Fingerprint | None = None,
+        other: Fingerprint | None = None,
     ) -> Coverage:
         with self._reading() as connection:
             chunks = whole_of(connection.execute("SELECT chunks FROM totals").get)
             if fingerprint is None:
                 return Coverage(chunks, 0)
-            spaces = _spaces(connection, fingerprint, beside)
+            spaces = _spaces(connection, fingerprint, other)
             mark = _mark(connection, spaces, words=False)
             bindings = _bindings(spaces, mark, words=False)
             pending = whole_of(connection.execute(_over(mark, _WAITING), bindings).get)
@@ -140,10 +140,10 @@ class SqliteMissing(SqliteFile):
             return Coverage(chunks, pending)
 
     def note_embedded(
-        self, fingerprint: Fingerprint, *, words: bool, beside: Fingerprint | None
+        self, fingerprint: Fingerprint, *, words: bool, other: Fingerprint | None
     ) -> None:
         with self._reading() as connection:
-            spaces = _spaces(connection, fingerprint, beside)
+            spaces = _spaces(connection, fingerprint, other)
             if not spaces.coding:
                 return
             mark = _mark(connection, spaces, words=words)
@@ -182,13 +182,13 @@ def _is_true(connection: apsw.Connection, mark: _Mark) -> bool:
 
 
 def _spaces(
-    connection: apsw.Connection, fingerprint: Fingerprint, beside: Fingerprint | None
+    connection: apsw.Connection, fingerprint: Fingerprint, other: Fingerprint | None
 ) -> _Spaces:
-    own, other = (
+    first, second = (
         connection.execute(_SPACE, (str(each),)).fetchone() or (0, 0)
-        for each in (fingerprint, beside)
+        for each in (fingerprint, other)
     )
-    return _Spaces(*map(whole_of, (*own, *other)))
+    return _Spaces(*map(whole_of, (*first, *second)))
 
 
 def _mark(connection: apsw.Connection, spaces: _Spaces, *, words: bool) -> _Mark | None:
@@ -221,7 +221,7 @@ def _bindings(
 ) -> dict[str, int | str]:
     return {
         "space": spaces.space,
-        "beside": spaces.beside,
+        "other": spaces.other,
         "words": int(words),
         "newest": mark.newest if mark else 0,
         "left": json.dumps(mark.left if mark else []),

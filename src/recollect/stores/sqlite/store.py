@@ -161,11 +161,11 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
         *,
         media: bool = False,
         audience: frozenset[str] | None = None,
-        beside: Fingerprint | None = None,
+        other: Fingerprint | None = None,
     ) -> StoreStatus:
         with self._reading() as connection:
             space = space_id(connection, fingerprint)
-            spaces = (space, space_id(connection, beside))
+            spaces = (space, space_id(connection, other))
             excused = 0 if media else connection.execute(_MEDIA_WAITING, (space,)).get
             if audience is None:
                 rows = [(*row, 0) for row in connection.execute(_BY_SOURCE)]
