@@ -56,13 +56,13 @@ def memory(
 def spaces(memory: Memory) -> dict[str, list[str]]:
     """The texts that have no vector, by the model that would embed them."""
     chain, store = memory._chain, memory._store
-    supplement = chain.supplement(None)
+    second = chain.second(None)
     main = chain.expected(None)
-    assert supplement is not None
+    assert second is not None
     assert main is not None
     return {
         each.model: [missing.text[:3] for missing in store.missing(each, limit=9)]
-        for each in (main, supplement.fingerprint)
+        for each in (main, second.fingerprint)
     }
 
 
@@ -146,12 +146,12 @@ def test_files_that_change_during_a_long_run_are_read_before_it_goes_on(
     monkeypatch: pytest.MonkeyPatch, memory: Memory, write: Callable[[str, str], Path]
 ) -> None:
     embed_missing = embed.embed_missing
-    supplement = memory._chain.supplement(None)
-    assert supplement is not None
+    second = memory._chain.second(None)
+    assert second is not None
     known: list[int] = []
 
     def one_text(*given: Any, **options: Any) -> Embedded:
-        if given[1].fingerprint != supplement.across.fingerprint:
+        if given[1].fingerprint != second.in_last_space.fingerprint:
             return embed_missing(*given, **options)
         known.append(len(memory.paths()))
         write("memory/late.md", "The guest room is painted in March.\n")

@@ -224,8 +224,8 @@ class Overview:
                 return _empty_map(self._why_none())
             return self._map_of(fingerprint, scope=scope, most=most).drawn
         spaces = StoredSpaces.of(self._store, chain=self._chain)
-        if fingerprint is not None and fingerprint == spaces.supplement:
-            serving = Serving(self._chain.supplement(spaces.held))
+        if fingerprint is not None and fingerprint == spaces.second:
+            serving = Serving(self._chain.second(spaces.held))
         else:
             serving = choose_provider(spaces, chain=self._chain, progress=silent)
         fingerprint = serving.provider.fingerprint if serving.provider else fingerprint
@@ -259,7 +259,7 @@ class Overview:
         spaces = StoredSpaces.of(self._store, chain=self._chain)
         return {
             each: len(self._store.embedded(each, scope=scope))
-            for each in (spaces.published, spaces.supplement)
+            for each in (spaces.published, spaces.second)
             if each is not None
         }
 

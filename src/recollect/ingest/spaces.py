@@ -118,7 +118,7 @@ def spaces_of(
         media_roots: the folders of media files, the workspace first.
 
     """
-    first, second = chain.first(held), chain.supplement(held)
+    first, second = chain.first(held), chain.second(held)
     if first is None:
         return ()
 
@@ -130,7 +130,7 @@ def spaces_of(
     return (
         VectorSpace(first, is_read, second.fingerprint, media_roots),
         VectorSpace(second, lambda text: not is_read(text), first.fingerprint),
-        VectorSpace(second.across, is_read, second.fingerprint, is_last=True),
+        VectorSpace(second.in_last_space, is_read, second.fingerprint, is_last=True),
     )
 
 

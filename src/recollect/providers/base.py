@@ -87,17 +87,17 @@ class EmbedsPatiently(Protocol):
         """
 
 
-class Supplement(Provider, Protocol):
+class SecondModel(Provider, Protocol):
     """A provider for texts in languages that another one does not read."""
 
-    def background_across(self, question: str) -> Background:
+    def background_between(self, question: str) -> Background:
         """Return how cosines of a question and unrelated texts in other languages are distributed.
 
         It is comparable with `background`: unrelated texts in any language have equal evidence.
         """
 
     @property
-    def across(self) -> Provider:
+    def in_last_space(self) -> Provider:
         """Return the same model for texts that the other provider reads, in their own space."""
 
 

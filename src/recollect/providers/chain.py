@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from recollect.providers.base import Provider, Supplement
+    from recollect.providers.base import Provider, SecondModel
     from recollect.providers.options import ProviderOptions
     from recollect.types import Fingerprint, Progress
 
@@ -87,7 +87,7 @@ class Chain:
         self._choosing = threading.RLock()  # one thread opens and tries a provider, others wait
         self._choice: Choice | None = None
         self._previous: dict[Fingerprint, Provider | Degradation] = {}
-        self._supplement: Supplement | None = None
+        self._second: SecondModel | None = None
 
     @property
     def choice(self) -> Choice | None:
@@ -170,25 +170,25 @@ class Chain:
                 self._previous[fingerprint] = self._find_previous(fingerprint)
             return self._previous[fingerprint]
 
-    def supplement(self, held: Fingerprint | None) -> Supplement | None:
+    def second(self, held: Fingerprint | None) -> SecondModel | None:
         """Return the provider for texts that the chain's own does not read, if there is one.
 
         Nothing is loaded yet. None if the chain's own reads every script.
         """
         with self._choosing:
-            first = self.first(held) if self._supplement is None else None
+            first = self.first(held) if self._second is None else None
             if first is not None and first.reads(_OTHER_SCRIPTS) < READS_ENOUGH:
                 from recollect.providers.multilingual import (  # noqa: PLC0415 - rarely used
-                    open_supplement,
+                    open_second,
                 )
 
-                self._supplement = open_supplement()
-            return self._supplement
+                self._second = open_second()
+            return self._second
 
     def close(self) -> None:
         """Release all providers."""
-        if self._supplement is not None:
-            self._supplement.close()
+        if self._second is not None:
+            self._second.close()
         if self._choice is not None and self._choice.provider is not None:
             self._choice.provider.close()
         for provider in self._previous.values():

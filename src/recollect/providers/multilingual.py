@@ -37,8 +37,8 @@ _MODEL = "multilingual-e5-small"
 _DIMENSIONS = 384
 _WEIGHTS = "e5-small-q4.bin"
 _PROMPTS = Prompts("query: ", "passage: ")
-_SUPPLEMENT = "-supplement"
-_ACROSS = "-across"
+_SECOND = "-supplement"
+_LAST = "-across"
 _TEXTS = 16  # a second of two cores, the most that is lost if the process is killed
 _UNLIMITED = 1_000_000
 _MOST_CHARS = 16_384  # about eight model inputs; the rest of a longer text is cut
@@ -84,13 +84,13 @@ class MultilingualProvider:
     def background(self) -> Background:
         return _BACKGROUND
 
-    def background_across(self, question: str) -> Background:
+    def background_between(self, question: str) -> Background:
         is_latin = latin_share(question) >= READS_ENOUGH
         return _BACKGROUND_FROM_LATIN if is_latin else _BACKGROUND_FROM_OTHERS
 
     @property
-    def across(self) -> MultilingualProvider:
-        return MultilingualProvider(self._weights, use=_ACROSS, loader=self._loader)
+    def in_last_space(self) -> MultilingualProvider:
+        return MultilingualProvider(self._weights, use=_LAST, loader=self._loader)
 
     @property
     def limits(self) -> Limits:
@@ -184,11 +184,11 @@ def open_multilingual(options: ProviderOptions, *, cache: Path) -> MultilingualP
     return MultilingualProvider(_weights())
 
 
-def open_supplement() -> MultilingualProvider | None:
+def open_second() -> MultilingualProvider | None:
     """Return the provider for texts that another one does not read; None if not installed."""
     if find_spec(_PACKAGE) is None:
         return None
-    return MultilingualProvider(_weights(), use=_SUPPLEMENT)
+    return MultilingualProvider(_weights(), use=_SECOND)
 
 
 def _weights() -> str:

@@ -22,8 +22,8 @@ from recollect.search.embed import (
     Serving,
     StoredSpaces,
     choose_provider,
-    embed_beside,
     embed_question,
+    embed_second,
 )
 from recollect.search.hits import make_hits
 from recollect.search.interpret import interpret
@@ -178,12 +178,12 @@ class Searcher:
         main = embed_question(query, serving.provider)
         if main.degradation is not None and serving.second is not None:
             main = embed_question(query, serving.second)
-        supplement = self.chain.supplement(started.spaces.held)
-        if supplement is None or started.spaces.supplement is None:
+        second = self.chain.second(started.spaces.held)
+        if second is None or started.spaces.second is None:
             return EmbeddedSearch(query, serving, (main,), unexpanded)
-        has_across = started.spaces.across is not None
-        beside = embed_beside(query, main, supplement, has_across=has_across)
-        return EmbeddedSearch(query, serving, (main, *beside), unexpanded)
+        has_last = started.spaces.last is not None
+        others = embed_second(query, main, second, has_last=has_last)
+        return EmbeddedSearch(query, serving, (main, *others), unexpanded)
 
     def finish(self, started: StartedSearch, embedded: EmbeddedSearch) -> Results:
         """Answer from what the store holds."""

@@ -22,7 +22,7 @@ from recollect.stores.base import published_in
 from recollect.types import Degradation, Leg, Role
 
 if TYPE_CHECKING:
-    from recollect.providers.base import Provider, QuestionWords, Supplement
+    from recollect.providers.base import Provider, QuestionWords, SecondModel
     from recollect.providers.chain import Chain
     from recollect.stores.base import Store
     from recollect.types import Background, Fingerprint, Progress, Query, Vectors
@@ -42,9 +42,9 @@ class StoredSpaces:
     """Published space: complete, and used by searches."""
     held: Fingerprint | None = None
     """Published space, or else one that a run began to fill."""
-    supplement: Fingerprint | None = None
+    second: Fingerprint | None = None
     """Space of the second model, for texts that the main model does not read."""
-    across: Fingerprint | None = None
+    last: Fingerprint | None = None
     """Third space, for questions that the main model does not read about texts that it reads."""
 
     @classmethod
@@ -53,11 +53,11 @@ class StoredSpaces:
         spaces = store.spaces()
         published = published_in(spaces)
         held = held_space(store, chain=chain) if published is None else published
-        supplement = chain.supplement(held)
-        if supplement is None or supplement.fingerprint not in spaces:
+        second = chain.second(held)
+        if second is None or second.fingerprint not in spaces:
             return cls(published, held)
-        across = supplement.across.fingerprint
-        return cls(published, held, supplement.fingerprint, across if across in spaces else None)
+        last = second.in_last_space.fingerprint
+        return cls(published, held, second.fingerprint, last if last in spaces else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,21 +135,21 @@ def embed_question(query: Query, provider: Provider) -> AskedVectors:
     return AskedVectors(provider, vectors, words, took_ms=(time.perf_counter() - started) * 1000)
 
 
-def embed_beside(
-    query: Query, main: AskedVectors, supplement: Supplement, *, has_across: bool
+def embed_second(
+    query: Query, main: AskedVectors, second: SecondModel, *, has_last: bool
 ) -> tuple[AskedVectors, ...]:
     """Embed a question for the texts of a second model: those that the main one does not read.
 
     A question that the main model does not read is compared with all other texts, too, in a space
-    of their own (`has_across`).
+    of their own (`has_last`).
     """
-    asked, background = embed_question(query, supplement), supplement.background_across(query.text)
+    asked, background = embed_question(query, second), second.background_between(query.text)
     if main.vectors is not None:
         # The main space lacks these texts because they are in another language.
         return (replace(asked, background=background),)
-    if main.degradation is not NOT_READ or not has_across:
+    if main.degradation is not NOT_READ or not has_last:
         return (asked,)
-    return asked, replace(asked, provider=supplement.across, background=background, took_ms=0.0)
+    return asked, replace(asked, provider=second.in_last_space, background=background, took_ms=0.0)
 
 
 def _embed_wordings(

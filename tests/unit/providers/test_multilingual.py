@@ -233,12 +233,12 @@ def test_the_background_across_languages_follows_the_script_of_the_question(
 ) -> None:
     provider = open_multilingual(ProviderOptions(), cache=Path())
 
-    assert mean == provider.background_across(question).mean
+    assert mean == provider.background_between(question).mean
 
 
 def test_a_provider_for_another_space_uses_the_same_loaded_model() -> None:
     provider = open_multilingual(ProviderOptions(), cache=Path())
-    across = provider.across
+    last = provider.in_last_space
 
-    assert provider.fingerprint != across.fingerprint
-    assert provider._loader.load() is across._loader.load()
+    assert provider.fingerprint != last.fingerprint
+    assert provider._loader.load() is last._loader.load()
