@@ -400,7 +400,7 @@ def test_the_attribute_is_shown_printed_and_undone(machines: Make) -> None:
     assert ["*.png binary", *lines] == written.splitlines()
     assert all(f"+{line}" in printed and f"+{line}" in done.stdout for line in lines)
     assert "is already set up" in again.stdout
-    assert "*.png binary" == desk.read(".gitattributes")
+    assert "*.png binary\n" == desk.read(".gitattributes")
 
 
 def test_undoing_removes_a_file_that_was_made_and_lines_that_were_moved(machines: Make) -> None:
