@@ -428,3 +428,16 @@ def test_a_setting_of_hermes_in_braces_gets_the_server_too(install: Install) -> 
 
     assert entry_of(installed, "hermes")["args"][0] == "mcp"
     assert file.read_text("utf-8") == "mcp_servers: {docs: {url: x}}\n"
+
+
+def test_a_comment_that_an_undo_would_lose_is_kept_by_refusing(install: Install) -> None:
+    file = install.home / ".hermes" / "config.yaml"
+    file.parent.mkdir()
+    file.write_text("model: x\n", encoding="utf-8")
+    install.well("hermes")
+    text = file.read_text("utf-8") + "\n# My own comment\nz: 1\n"
+    file.write_text(text, encoding="utf-8")
+    undone = install("hermes", "--undo")
+
+    assert (2, text) == (undone.returncode, file.read_text("utf-8"))
+    assert "losing a comment" in undone.stderr

@@ -220,9 +220,12 @@ def _written(tree: Tree, *, like: str, target: AgentFile) -> str:
     """Return the text of a tree, in the layout of another text."""
     newline = _newline(like)
     if target.syntax is Syntax.YAML:
-        return _yaml_text(tree, like=like).replace("\n", newline)
+        text = _yaml_text(tree, like=like)
+        _require_comments(text, like=like)
+        return text.replace("\n", newline)
     unit = found[1] if (found := _INDENT.search(like)) else "  "
-    text = json.dumps(tree, indent=unit, ensure_ascii=False).replace("\n", newline)
+    text = json.dumps(tree, indent=unit, ensure_ascii=False, allow_nan=False)
+    text = text.replace("\n", newline)
     mark = _BYTE_ORDER_MARK if like.startswith(_BYTE_ORDER_MARK) else ""
     return mark + text + (newline if not like.strip() or like.endswith("\n") else "")
 
@@ -239,6 +242,14 @@ def _yaml_text(tree: Tree, *, like: str) -> str:
     buffer = io.StringIO()
     yaml.dump(tree, buffer)
     return buffer.getvalue()
+
+
+def _require_comments(text: str, *, like: str) -> None:
+    """Refuse a change that would lose what someone wrote: the library moves some comments."""
+    kept = [line.strip() for line in text.splitlines()]
+    for line in map(str.strip, like.splitlines()):
+        if line.startswith(("#", "%")) and line not in kept:
+            raise ValueError("it cannot be edited without losing a comment or directive")
 
 
 def _read_attributes(text: str) -> dict[str, dict[str, str]]:

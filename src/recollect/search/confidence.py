@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.records import dataclass
-from recollect.search.options import CALIBRATED, RRF
-from recollect.search.scores import DATE, KEYWORD, VECTOR
+from recollect.search.scores import DATE, KEYWORD, VECTOR, evidence_of_legs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from recollect.search.rank import Ranking
-    from recollect.search.scores import Floats, Fused, LegScores
+    from recollect.search.scores import Floats, LegScores
     from recollect.search.weigh import Evidence
     from recollect.types import Leg
 
@@ -30,7 +29,6 @@ RIVALS = 5
 CONFIDENT_FROM = 0.35
 """The least probability of an answer that is called confident."""
 _GUESSED = 0.5  # share of a question in guessed spellings from which its answer is a guess
-_FIRST_EVERYWHERE = 1.0 - 1e-9  # shares may add up to a little less than 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,29 +69,22 @@ def answer_probability(
     return float(1.0 / (1.0 + np.exp(-odds)))
 
 
-def fused_probability(
-    fused: Fused, legs: Mapping[Leg, LegScores], *, fusion: str, unknown: float = 0.0
-) -> float:
-    """Return what the legs' numbers say; only calibrated evidence says how probable an answer is.
+def leg_probability(legs: Mapping[Leg, LegScores], *, unknown: float = 0.0) -> float:
+    """Return what the legs' evidence says, whichever fusion orders the hits.
 
-    The blend knows that something passed its floor. Ranks cannot tell noise from a match: that both
-    legs agree on the first is all there is.
+    Neither a blend nor ranks can tell noise from a match.
     """
-    if fusion == CALIBRATED:
-        words_compared = any(leg.compares_words for leg in legs.values())
-        return answer_probability(fused.normalised, unknown=unknown, words_compared=words_compared)
-    if fusion == RRF:
-        return float(fused.scores.max(initial=0.0) >= _FIRST_EVERYWHERE)
-    return float(fused.eligible.any())
+    words_compared = any(leg.compares_words for leg in legs.values())
+    return answer_probability(
+        evidence_of_legs(legs), unknown=unknown, words_compared=words_compared
+    )
 
 
 def likelihood(evidence: Evidence, ranking: Ranking) -> float:
     """Return how sure the legs are of an answer; entirely after an exact match or sure rerank."""
     if ranking.is_exact.any() or ranking.is_sure:
         return 1.0
-    return fused_probability(
-        ranking.fused, evidence.legs, fusion=ranking.fusion, unknown=evidence.pools.unknown
-    )
+    return leg_probability(evidence.legs, unknown=evidence.pools.unknown)
 
 
 def _is_of_the_day(evidence: Evidence, best: int) -> bool:

@@ -17,8 +17,8 @@ from recollect.text.setting import (
     whole,
 )
 
-CALIBRATED, RRF = "calibrated", "rrf"
-FUSION_NAMES = (CALIBRATED, "weighted", RRF)
+CALIBRATED = "calibrated"
+FUSION_NAMES = (CALIBRATED, "weighted", "rrf")
 """Names of the formulas in `search.fuse`."""
 NORMALISER_NAMES = ("rank", "sigmoid", "minmax", "saturating")
 """Names of the scales of the keyword leg that `weighted` knows."""

@@ -82,7 +82,11 @@ def weigh(pools: Pools, *, store: Store) -> Evidence:
 
 def _weigh_vectors(pools: Pools, *, loaded: Loaded, store: Store) -> VectorScores:
     """Return what the vectors say of the whole union."""
-    from recollect.search.nearness import by_document, commonness  # noqa: PLC0415 - with vectors
+    from recollect.search.nearness import (  # noqa: PLC0415 - with vectors
+        by_document,
+        commonness,
+        deviations_across,
+    )
 
     main, *others = pools.spaces
     background = main.background
@@ -91,9 +95,13 @@ def _weigh_vectors(pools: Pools, *, loaded: Loaded, store: Store) -> VectorScore
     for each in others:
         second = store.load(pools.keys, terms=(), fingerprint=each.asked.space)
         _require_same_chunks(second, pools.keys, near=each.pool.keys)
-        # On the scale of the main space: equally far from what is unrelated.
-        apart = (_cosines(each.vectors, second) - each.background.mean) / each.background.deviation
         is_other = second.has_vector & (~present | (trust < READS_ENOUGH))
+        # On the scale of the main space: equally far from what is unrelated.
+        near = _cosines(each.vectors, second)
+        apart = (near - each.background.mean) / each.background.deviation
+        if main.asked.space.model == each.asked.space.model:
+            own = cosines[present & ~is_other]
+            apart = deviations_across(near, apart, is_other, own=own, background=background)
         cosines = np.where(is_other, background.mean + apart * background.deviation, cosines)
         present, trust = present | is_other, np.where(is_other, 1.0, trust)
     return VectorScores(

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from recollect.search.confidence import CONFIDENT_FROM, answer_probability, fused_probability
+from recollect.search.confidence import CONFIDENT_FROM, answer_probability, leg_probability
 from recollect.search.fuse import FUSIONS, fuse
 from recollect.search.fuse.weighted import by_minmax, by_rank, by_saturation, by_sigmoid
-from recollect.search.options import CALIBRATED, FusionOptions
+from recollect.search.options import FusionOptions
 from recollect.search.scores import DATE, KEYWORD, VECTOR, KeywordScores, LegScores, VectorScores
 from recollect.search.select import is_tail
 from recollect.types import Background, Leg
@@ -147,7 +147,7 @@ def test_a_cosine_below_that_of_unrelated_texts_fades_away() -> None:
 
     assert 0.15 > fused.scores[0] > fused.scores[1] > fused.scores[2]
     assert [True, True, False] == fused.eligible.tolist()
-    assert fused_probability(fused, legs, fusion=CALIBRATED) < CONFIDENT_FROM
+    assert leg_probability(legs) < CONFIDENT_FROM
 
 
 @pytest.mark.parametrize(
@@ -175,9 +175,8 @@ def test_confidence_takes_much_of_one_leg_or_some_of_both(
     legs: dict[Leg, LegScores],
     confident: bool,  # noqa: FBT001 - what is expected
 ) -> None:
-    fused = fuse(legs, options=FusionOptions())
 
-    assert confident is (fused_probability(fused, legs, fusion=CALIBRATED) >= CONFIDENT_FROM)
+    assert confident is (leg_probability(legs) >= CONFIDENT_FROM)
 
 
 def test_the_odds_of_an_answer_add_up() -> None:

@@ -350,8 +350,8 @@ def _path(given: object) -> str | None:
     """Return an extra path; a folder and a pattern are one glob."""
     pattern = given.get("pattern") if isinstance(given, dict) else None
     folder = given.get("path") if isinstance(given, dict) else given
-    if not isinstance(folder, str) or not folder.strip():
-        return None
+    if not isinstance(folder, str) or not folder.strip() or "://" in folder:
+        return None  # an address may hold a password
     if not isinstance(pattern, str) or not pattern.strip():
         return folder.strip()
     return f"{folder.strip().rstrip('/')}/{pattern.strip().removeprefix('./')}"

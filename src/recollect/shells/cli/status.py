@@ -54,7 +54,7 @@ def status_command(options: SharedOptions, *, deep: bool, everything: bool) -> i
 @click.option(
     "--prune-cache",
     "unused_days",
-    type=click.IntRange(min=0),
+    type=click.IntRange(min=0, max=36_500),
     metavar="DAYS",
     help="Instead remove vectors from the cache of this home that no index run has used for "
     "this many days; 0 removes all.",
