@@ -43,7 +43,7 @@ def counted_steps(connection: apsw.Connection) -> Iterator[list[int]]:
     steps: list[int] = []
 
     def add(event: dict[str, Any]) -> None:
-        if "'memory_fts_" not in event["sql"]:
+        if not any(each in event["sql"] for each in ("'memory_fts_", "data_version")):
             steps.append(event["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"])
 
     connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, add)
