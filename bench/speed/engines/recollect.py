@@ -31,8 +31,8 @@ _LEGS = {
     Legs.VECTOR: ("vector",),
     Legs.HYBRID: ("keyword", "vector", "date"),
 }
-_MEASURED = ("keyword", "nearest", "load")
-"""Methods of the store whose share of a search is measured."""
+_MEASURED = {"keyword": "_keyword", "nearest": "_nearest", "load": "load"}
+"""Parts of a search, and the method of the store that each is measured by."""
 
 
 class Recollect(Engine):
@@ -57,7 +57,7 @@ class Recollect(Engine):
     def write_facts(self) -> None:
         """Write the ledger of the workspace."""
         self._open("none")
-        self.memory.facts.bring(self.corpus.facts())
+        self.memory.facts.import_jsonl(self.corpus.facts())
         self.memory.close()
 
     def open(self) -> None:
@@ -78,9 +78,9 @@ class Recollect(Engine):
     def measure_parts(self) -> None:
         """Measure the store's share of each search from now on."""
         store = self.memory._store  # noqa: SLF001 - a measurement
-        for name in _MEASURED:
+        for part, name in _MEASURED.items():
             method = getattr(type(store), name)
-            setattr(type(store), name, _timed(method, self._parts.setdefault(name, [])))
+            setattr(type(store), name, _timed(method, self._parts.setdefault(part, [])))
 
     def parts(self) -> dict[str, list[float]]:
         """Return what `measure_parts` measured."""
