@@ -56,7 +56,7 @@ def test_a_lost_index_is_rebuilt_without_a_question(
         inside(workspace, plain, ServeOptions("127.0.0.1", 0)) as here,
         Memory.open(workspace, environ=plain) as other,
     ):
-        wait_until(lambda: health(here) == "ok")
+        wait_until(lambda: here.memory.last_sync.report)
         first = here.memory.last_sync.report
 
         lose(other)
@@ -73,7 +73,7 @@ def test_the_server_is_not_well_until_the_index_is_rebuilt(
         inside(workspace, plain, ServeOptions("127.0.0.1", 0)) as here,
         Memory.open(workspace, environ=plain) as other,
     ):
-        wait_until(lambda: health(here) == "ok")
+        wait_until(lambda: here.memory.last_sync.report)
         lease = WriterLease(other._store, purpose="a test")
         lease.acquire(wait_seconds=None)
         other.reset()

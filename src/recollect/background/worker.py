@@ -74,6 +74,7 @@ class Worker:
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
         self._watcher = watcher(self._due.set)
+        self._is_lost = False
         self.is_syncing = False
         """Whether a sync is running."""
         self.step: Step | None = None
@@ -131,6 +132,7 @@ class Worker:
                 self._stopped.wait(_HELD_SECONDS)
                 self._due.set()
             else:
+                self._is_lost = False
                 self._on_sync(report)
             finally:
                 self.is_syncing = False
@@ -138,11 +140,14 @@ class Worker:
     def _wait(self, memory: Syncs) -> None:
         """Wait until a sync is due."""
         end = time.monotonic() + (self._interval_seconds or math.inf)
-        while not self._due.wait(min(_LOOK_SECONDS, max(end - time.monotonic(), 0.0))):
-            if time.monotonic() >= end:
-                return
-            if memory.has_lost_index():
+        while True:
+            # Also where a sync is due, which may have to wait for another process.
+            if memory.has_lost_index() and not self._is_lost:
+                self._is_lost = True
                 self._on_sync(_LOST)
+                return
+            is_due = self._due.wait(min(_LOOK_SECONDS, max(end - time.monotonic(), 0.0)))
+            if is_due or time.monotonic() >= end:
                 return
 
     def _go_on(self, step: Step) -> None:
