@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 import threading
 from typing import TYPE_CHECKING
 
 from recollect.shells.mcp import conversation
 from recollect.shells.mcp.conversation import MOST_PENDING
 from recollect.shells.mcp.options import make_options
+from recollect.shells.mcp.stdio import StdioTransport
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 REQUESTS = 4 * MOST_PENDING
 BLOCKED_SECONDS = 1.0  # how long the client does not read, unless all it said was taken
@@ -48,3 +53,27 @@ def test_requests_wait_while_the_client_does_not_read_the_answers(tmp_path: Path
 
     assert (REQUESTS, REQUESTS) == (transport.received, transport.sent)
     assert transport.most_pending <= MOST_PENDING + 1
+
+
+def test_a_server_ends_with_a_client_that_never_read_an_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conversation, "_LAST_SECONDS", 0.1)
+    read_end, client = os.pipe()
+    unread, write_end = os.pipe()
+    line = b'{"jsonrpc": "2.0", "id": %d, "method": "nothing", "params": {"a": "' + b"x" * 500
+    sending = threading.Thread(target=_send_all, args=(client, line + b'"}}\n'), daemon=True)
+    options = make_options(
+        workspace=tmp_path, agent=None, config_file=None, scopes=(), read_only=True
+    )
+
+    sending.start()
+    asyncio.run(conversation.converse(StdioTransport(read_end, write_end), options))
+
+    assert os.read(unread, 1)
+
+
+def _send_all(client: int, line: bytes) -> None:
+    """Say more than a pipe holds of answers, and leave."""
+    with contextlib.suppress(BrokenPipeError), open(client, "wb") as pipe:
+        pipe.writelines(line % number for number in range(REQUESTS))

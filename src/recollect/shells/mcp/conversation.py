@@ -138,7 +138,12 @@ class _Conversation:
     async def _deliver(self, message: SessionMessage | _Unreadable, to_server: ToServer) -> None:
         while self._unsent + len(self._unanswered) >= MOST_PENDING:
             self._has_room.clear()
-            await self._has_room.wait()
+            try:
+                async with asyncio.timeout(_LAST_SECONDS):
+                    await self._has_room.wait()
+            except TimeoutError:
+                if self._transport.is_closed():  # nobody will read the answers
+                    self._is_gone.set()
         if isinstance(message, _Unreadable):
             self._put(message.answer)
             return

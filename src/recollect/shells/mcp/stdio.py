@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import select
 import signal
 import sys
 from typing import TYPE_CHECKING
@@ -84,6 +85,14 @@ class StdioTransport:
         rest = memoryview(line + b"\n")
         while rest:
             rest = rest[os.write(self._write_fd, rest) :]
+
+    def is_closed(self) -> bool:
+        """Return whether the client has closed its end of the input, read or not."""
+        if not hasattr(select, "poll"):  # Windows
+            return False
+        closing = select.poll()
+        closing.register(self._read_fd, 0)  # reports a closed end whatever else is asked for
+        return bool(closing.poll(0))
 
     def _line(self) -> bytes | None:
         seen = 0
