@@ -597,10 +597,12 @@ def test_what_is_near_to_an_identifier_that_occurs_nowhere_is_not_a_sure_answer(
     write("memory/2026-02-03.md", "The glazier came and put in the new pane.\n")
 
     asked = {name: memory.search(name) for name in ("SCH-2026-88213", "SCH-2026-88214")}
+    part = memory.search("SCH-2026-8821")
     dated = memory.search("what happened on 2026-02-03")
 
     assert [True, False] == [found.confident for found in asked.values()]
     assert ("Nothing contains SCH-2026-88214.",) == asked["SCH-2026-88214"].notices
+    assert ("Nothing contains SCH-2026-8821 except as part of a longer word.",) == part.notices
     assert () == dated.notices
 
 

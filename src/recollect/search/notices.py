@@ -76,7 +76,9 @@ def _identifiers(evidence: Evidence) -> Iterator[str]:
         # As the user spelled it: terms are in lower case.
         at = {each: text.lower().find(each) for each in unknown}
         named = [text[at[each] : at[each] + len(each)] if at[each] >= 0 else each for each in at]
-        yield f"Nothing contains {' or '.join(map(_short, named))}."
+        is_part = any(each in found.lower() for found in evidence.loaded.texts for each in unknown)
+        where = " except as part of a longer word" if is_part else ""
+        yield f"Nothing contains {' or '.join(map(_short, named))}{where}."
 
 
 def _days(evidence: Evidence) -> Iterator[str]:
