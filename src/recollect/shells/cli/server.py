@@ -2,13 +2,49 @@
 
 from __future__ import annotations
 
+import logging
+import os
+import signal
+import time
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
-from recollect.shells.cli.push import push_command
-from recollect.shells.cli.shared import Group, SharedOptions, shared_options
-from recollect.shells.cli.store import STORE_COMMANDS
-from recollect.shells.cli.tokens import tokens_command
-from recollect.shells.cli.worker import worker_command
+from recollect.config import Setup
+from recollect.config.databases import (
+    copy_memory,
+    database_of,
+    describe_database,
+    index_database,
+    prepare_database,
+)
+from recollect.errors import RecollectError, UsageError
+from recollect.shape import json_of
+from recollect.shells.cli.output import write_json
+from recollect.shells.cli.serve import limit_arenas
+from recollect.shells.cli.shared import (
+    COMING_DAY,
+    Group,
+    SharedOptions,
+    notify,
+    print_remarks,
+    shared_options,
+)
+from recollect.shells.render import server as render
+from recollect.shells.render.shared import plural
+from recollect.text.days import end_of
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from recollect.hosting.host import MemoryHost
+    from recollect.reports import Report
+
+_WAKE_SECONDS = 0.2
 
 
 @click.group("server", cls=Group)
@@ -17,5 +53,260 @@ def server_command(_options: SharedOptions) -> None:
     """Set up and run a PostgreSQL database of many memories, and push notes to one of them."""
 
 
-for _command in (*STORE_COMMANDS, push_command, tokens_command, worker_command):
-    server_command.add_command(_command)
+@server_command.command("init")
+@click.argument("address", required=False)
+@click.option("--citus", is_flag=True, help="Shard the tables by agent with Citus.")
+@shared_options
+def init_database(options: SharedOptions, *, address: str | None, citus: bool) -> None:
+    """Create the tables, and the role that agents are granted.
+
+    ADDRESS is postgresql://user@host/database of a role that may create extensions, roles and
+    tables. Default: the setting `store`. Running it again changes nothing.
+    """
+    _prepare(options, address, citus=citus)
+
+
+@server_command.command("migrate")
+@click.argument("address", required=False)
+@shared_options
+def migrate_database(options: SharedOptions, *, address: str | None) -> None:
+    """Bring the tables up to date after an upgrade of Recollect."""
+    _prepare(options, address, citus=False)
+
+
+@server_command.command("status")
+@click.argument("address", required=False)
+@shared_options
+def show_database(options: SharedOptions, *, address: str | None) -> None:
+    """Show the server, its extensions and the version of the tables."""
+    status = describe_database(database_of(_setup(options), address))
+    options.print(status, render.database_text(status))
+    if status.version != status.newest:
+        raise click.exceptions.Exit(1)
+
+
+@server_command.command("index")
+@click.argument("address", required=False)
+@shared_options
+def index_vectors(options: SharedOptions, *, address: str | None) -> None:
+    """Build vector indexes for the memories that have become large.
+
+    Agents search and write meanwhile. Run it once a day, with a role that sees all memories.
+    """
+    done = index_database(database_of(_setup(options), address))
+    options.print(done, render.indexed_text(done))
+
+
+@server_command.command("copy")
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@shared_options
+def copy_agent(options: SharedOptions, *, source: str, target: str) -> None:
+    """Copy one agent's index from one store to another, and compare the two.
+
+    FROM and TO are `file:` (the agent's index in the home), `file:PATH` or postgresql://… . What TO
+    held of this agent is replaced. Set `store` to the new address afterwards.
+    """
+    setup = _setup(options)
+    copied = copy_memory(setup, source, target)
+    options.print(
+        {"agent": setup.agent, **json_of(copied), "verified": True},
+        render.copied_text(copied, agent=setup.agent),
+    )
+
+
+@server_command.command("purge")
+@click.argument("memory")
+@click.argument("path")
+@click.option("--keep-current", is_flag=True, help="Delete only the earlier versions.")
+@shared_options
+def purge_document(options: SharedOptions, *, memory: str, path: str, keep_current: bool) -> None:
+    """Delete a pushed document with all its versions.
+
+    MEMORY is the id of an agent. The document at PATH may already be deleted. The setting
+    `store` names the database.
+    """
+    from recollect.hosting.tokens import named_agent  # noqa: PLC0415 - not needed for --help
+
+    with (
+        _host(options) as host,
+        host.memory(named_agent(memory), purpose="recollect server purge") as opened,
+    ):
+        purged = opened.pushed.purge(path, keep_current=keep_current)
+    options.print(
+        {"memory": memory, "path": path, "versions": purged},
+        f"Deleted {plural(purged, 'version')} of {path}.",
+    )
+
+
+def _prepare(options: SharedOptions, address: str | None, *, citus: bool) -> None:
+    where = database_of(_setup(options), address)
+    applied = prepare_database(where, citus=citus)
+    status = describe_database(where)
+    options.print({**json_of(status), "applied": applied}, render.prepared_text(status, applied))
+
+
+def _setup(options: SharedOptions) -> Setup:
+    return Setup.of(
+        options.workspace,
+        agent=options.agent,
+        config_file=options.config_file,
+        settings=None,
+        environ=None,
+    )
+
+
+@server_command.group("tokens")
+@shared_options
+def tokens_command(_options: SharedOptions) -> None:
+    """Create and revoke tokens for the memories that `recollect serve --memories` serves.
+
+    They are stored in the database that the setting `store` names, as digests.
+    """
+
+
+@tokens_command.command("create")
+@click.argument("memory")
+@click.option("--read-only", is_flag=True, help="Allow reading only.")
+@click.option(
+    "--scope",
+    "scopes",
+    multiple=True,
+    help="Show only global facts and those of this scope; may be repeated.",
+)
+@click.option(
+    "--expires",
+    type=COMING_DAY,
+    help="The last day on which it works: 2027-02-01, or 90d from now.  [default: never]",
+)
+@click.option("--label", default="", help="What it is for.")
+@shared_options
+def create(
+    options: SharedOptions,
+    *,
+    memory: str,
+    read_only: bool,
+    scopes: tuple[str, ...],
+    expires: date | None,
+    label: str,
+) -> None:
+    """Create a token for a memory, and show it once.
+
+    MEMORY is the id of an agent; a new memory is created with its first document.
+    """
+    from recollect.hosting.tokens import create_token  # noqa: PLC0415 - not needed for --help
+
+    with _host(options) as host, host.tokens() as tokens:
+        token, text = create_token(
+            tokens,
+            memory,
+            now=datetime.now(tz=UTC),
+            label=label,
+            scopes=scopes or None,
+            is_read_only=read_only,
+            expires=end_of(expires),
+        )
+    options.print({**json_of(token), "token": text}, render.created_text(token, text=text))
+
+
+@tokens_command.command("list")
+@click.argument("memory", required=False)
+@shared_options
+def list_tokens(options: SharedOptions, *, memory: str | None) -> None:
+    """List the tokens of a memory, or of all, without their secret part."""
+    with _host(options) as host, host.tokens() as tokens:
+        found = tokens.listed(memory)
+    options.print({"tokens": found}, render.tokens_text(found))
+
+
+@tokens_command.command("revoke")
+@click.argument("token_id", metavar="ID")
+@shared_options
+def revoke(options: SharedOptions, *, token_id: str) -> None:
+    """Revoke a token at once, given by its id."""
+    from recollect.hosting.tokens import revoke_token  # noqa: PLC0415 - not needed for --help
+
+    with _host(options) as host, host.tokens() as tokens:
+        revoke_token(tokens, token_id)
+    options.print({"revoked": token_id}, f"Revoked {token_id}.")
+
+
+def _host(options: SharedOptions) -> MemoryHost:
+    from recollect.hosting.host import MemoryHost  # noqa: PLC0415 - heavy
+
+    options.require_config_file()
+    return MemoryHost.open(config_file=options.config_file)
+
+
+@server_command.command("push")
+@click.argument("folder", metavar="WORKSPACE", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("url")
+@click.option("--dry-run", is_flag=True, help="Only compare, change nothing.")
+@shared_options
+def push_command(options: SharedOptions, *, folder: Path, url: str, dry_run: bool) -> None:
+    """Make a memory on a server match the notes of a workspace.
+
+    URL is https://HOST/api/memories/AGENT; its token is read from RECOLLECT_TOKEN. Only
+    differences are sent, including deletions. Pages of facts are added, never replaced.
+    """
+    from recollect.hosting.push import RemoteMemory, push  # noqa: PLC0415 - not needed for --help
+    from recollect.shells.guard import TOKEN_VARIABLE  # noqa: PLC0415
+
+    options.require_config_file()
+    token = os.environ.get(TOKEN_VARIABLE, "").strip()
+    if not token:
+        raise UsageError(
+            f"{TOKEN_VARIABLE} is not set.",
+            action="Set it to a token of the memory: `recollect server tokens create` makes one.",
+        )
+    setup = _setup(replace(options, workspace=folder))
+    with closing(RemoteMemory(url, token)) as remote:
+        report = push(setup, remote, dry_run=dry_run)
+    print_remarks(render.push_remarks(report))
+    options.print(report, render.push_text(report, dry_run=dry_run))
+
+
+@server_command.command("worker")
+@click.option("--once", is_flag=True, help="Stop when the queue is empty.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="First queue every memory that has a token, for example after changing the model.",
+)
+@shared_options
+def worker_command(options: SharedOptions, *, once: bool, everything: bool) -> None:
+    """Embed what was pushed to the memories of a database, until stopped (Ctrl-C).
+
+    Any number of workers share the work of the database that the setting `store` names.
+    """
+    from recollect.hosting.work import QueueWorker  # noqa: PLC0415 - not needed for --help
+
+    limit_arenas()
+    logging.basicConfig(level=logging.WARNING, format="recollect server worker: %(message)s")
+
+    def print_sync(agent: str, ended: Report | RecollectError) -> None:
+        if isinstance(ended, RecollectError):
+            notify(f"{agent}: {ended.message}\n  → {ended.action}")
+        elif options.as_json:
+            write_json({"memory": agent, **json_of(ended)})
+        else:
+            notify(f"{agent}: {ended.embedded} texts embedded, {ended.pending} left.")
+
+    with _host(options) as host:
+        worker = QueueWorker(host, on_sync=print_sync)
+        if everything:
+            with host.queue() as queue:
+                queue.add_all()
+        if once:
+            while worker.work_once():
+                pass
+            return
+        signals: list[int] = []
+        for name in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(name, lambda number, _: signals.append(number))
+        worker.start()
+        notify("Working. Stop with Ctrl-C.")
+        while not signals:
+            time.sleep(_WAKE_SECONDS)
+        worker.stop()

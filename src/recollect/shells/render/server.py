@@ -1,14 +1,17 @@
-"""Databases and copies of memories, as text."""
+"""What the commands of `server` print: databases, copies, tokens, what was pushed."""
 
 from __future__ import annotations
 
+from datetime import UTC
 from typing import TYPE_CHECKING
 
 from recollect.shells.render.shared import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from recollect.hosting.push import PushReport
+    from recollect.hosting.tokens import Token
     from recollect.reports import BuiltIndexes, CopiedMemory, DatabaseStatus
 
 
@@ -49,3 +52,42 @@ def copied_text(copied: CopiedMemory, *, agent: str) -> str:
     documents, chunks = plural(copied.documents, "document"), plural(copied.chunks, "chunk")
     vectors = plural(copied.vectors, "vector")
     return f"Copied {agent}: {documents}, {chunks}, {vectors}. The copy is the same."
+
+
+def created_text(token: Token, *, text: str) -> Iterator[tuple[str, str]]:
+    """Yield a new token; its secret part is shown this once."""
+    yield text, "bold"
+    yield f"{_rights(token)}. It is not shown again.", ""
+
+
+def tokens_text(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
+    """Yield one line per token."""
+    if not tokens:
+        yield "No tokens. `recollect server tokens create MEMORY` makes one.", ""
+    for each in tokens:
+        label = f"  {each.label}" if each.label else ""
+        yield f"{each.id}  {_rights(each)}{label}", ""
+
+
+def _rights(token: Token) -> str:
+    may = "reads" if token.is_read_only else "reads and writes"
+    if token.scopes is not None:
+        may += f", facts of {', '.join(['global', *sorted(token.scopes)])}"
+    if token.expires is not None:
+        may += f", until {token.expires.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    return f"{token.agent}: {may}"
+
+
+def push_text(report: PushReport, *, dry_run: bool) -> str:
+    """Return what changed, in a sentence."""
+    sent = plural(report.sent, "document")
+    would = "would be sent" if dry_run else "sent"
+    return f"{sent} {would}, {report.deleted} deleted, {report.unchanged} unchanged."
+
+
+def push_remarks(report: PushReport) -> Iterator[tuple[str, str]]:
+    """Yield what was not sent, and in how many documents secrets were hidden."""
+    if report.redacted:
+        yield f"Secrets were masked in {plural(report.redacted, 'document')}.", "yellow"
+    for each in report.failed:
+        yield each.notice, "yellow"
