@@ -11,9 +11,7 @@ import pty
 import shutil
 import subprocess
 import sys
-import threading
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +19,7 @@ import pytest
 from tests.http.servers import commands
 from tests.integration.remote import KEY, command, notes_of, write_notes
 from tests.mcp.serving import answer, synced, talk
+from tests.support.file_server import QuietHandler, answering
 from tests.support.waiting import PATIENCE_SECONDS, wait_for_descendants, wait_until
 from tests.vendors.openai import OpenAiFormat
 from tests.vendors.server import VendorServer
@@ -41,25 +40,15 @@ def recorder() -> Iterator[tuple[str, list[str]]]:
     """Yield the address of a server that answers nothing useful, and the requests it got."""
     got: list[str] = []
 
-    class Stream(BaseHTTPRequestHandler):
+    class Recording(QuietHandler):
         def _record(self) -> None:
             got.append(self.requestline)
             self.send_error(500)
 
         do_GET = do_POST = do_PUT = do_CONNECT = _record  # noqa: N815 - names of http.server
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Stream)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}", got
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with answering(Recording) as port:
+        yield f"http://127.0.0.1:{port}", got
 
 
 def with_keys(environ: Environ, url: str) -> Environ:

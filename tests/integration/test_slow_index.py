@@ -6,10 +6,10 @@ import subprocess
 import sys
 import threading
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support.file_server import QuietHandler, answering
 from tests.support.waiting import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ def dripping() -> Iterator[tuple[str, threading.Event]]:
     """Yield the address of a server that sends one byte after the other, and when it was asked."""
     asked, ended = threading.Event(), threading.Event()
 
-    class Stream(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
+    class Dripping(QuietHandler):
+        def do_GET(self) -> None:  # noqa: N802 - a name of http.server
             self.send_response(200)
             self.send_header("content-type", "text/html")
             self.send_header("content-length", "100000000")
@@ -33,19 +33,11 @@ def dripping() -> Iterator[tuple[str, threading.Event]]:
                 while not ended.wait(0.05):
                     self.wfile.write(b" ")
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Stream)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}/simple", asked
-    finally:
-        ended.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with answering(Dripping) as port:
+        try:
+            yield f"http://127.0.0.1:{port}/simple", asked
+        finally:
+            ended.set()
 
 
 @pytest.fixture

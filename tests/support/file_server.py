@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from http.server import BaseHTTPRequestHandler
     from pathlib import Path
 
     import pytest
@@ -21,10 +22,19 @@ class QuietHandler(SimpleHTTPRequestHandler):
         del arguments
 
 
-@contextlib.contextmanager
-def serving(root: Path, context: ssl.SSLContext | None = None) -> Iterator[int]:
+def serving(
+    root: Path, context: ssl.SSLContext | None = None
+) -> contextlib.AbstractContextManager[int]:
     """Serve a folder on loopback, and yield the port."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=root))
+    return answering(partial(QuietHandler, directory=root), context)
+
+
+@contextlib.contextmanager
+def answering(
+    handler: Callable[..., BaseHTTPRequestHandler], context: ssl.SSLContext | None = None
+) -> Iterator[int]:
+    """Answer requests on loopback with a handler, and yield the port."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     if context is not None:
         server.socket = context.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,))
