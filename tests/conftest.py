@@ -11,19 +11,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.support.gguf import MINILM
 from tests.support.sample import SAMPLE, embed_sample
 
 from recollect.config import Places
 from recollect.providers import cross_encoder, local
 from recollect.providers.models import bert
-from recollect.providers.models.files import resolve
-from recollect.providers.models.integrity import ModelCache
-from recollect.providers.models.manifest import ARCTIC_S, MINILM_GGUF, MS_MARCO_MINILM
+from recollect.providers.models.files import read_model, resolve
+from recollect.providers.models.manifest import ARCTIC_S, MS_MARCO_MINILM
 from recollect.stores.sqlite import pages
 from recollect.types import silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
+
+    from recollect.providers.models.manifest import Manifest
 
 settings.register_profile(
     "default", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=20
@@ -43,32 +45,43 @@ def loaded_models() -> Iterator[None]:
     def load_once(model: Path | bytes) -> object:
         return load(model) if isinstance(model, bytes) else bert.open_session(model)
 
+    contents: dict[object, Mapping[str, bytes]] = {}
+
+    def read_once(manifest: Manifest, folder: Path) -> Mapping[str, bytes]:
+        files = [folder / file.name for file in manifest.files]
+        stats = [file.stat() for file in files if file.exists()]
+        seen = (folder, *((each.st_ctime_ns, each.st_ino) for each in stats))
+        if seen not in contents:
+            contents[seen] = read_model(manifest, folder)
+        return contents[seen]
+
     with pytest.MonkeyPatch.context() as patch:
         for module in (local, cross_encoder):
             patch.setattr(module, "open_session", load_once)
+            patch.setattr(module, "read_model", read_once)
         yield
 
 
 @pytest.fixture(scope="session")
 def model_folder() -> Path:
     """The files of the real model, fetched once into the user's cache as for any user."""
-    cache = ModelCache.of(None, default=Places.of(os.environ).models)
+    cache = Places.of(os.environ).models
     return resolve(ARCTIC_S, configured=None, cache=cache, progress=silent, retry=True)
 
 
 @pytest.fixture(scope="session")
 def reranker_folder() -> Path:
     """The files of the real rerank model, beside the other model."""
-    cache = ModelCache.of(None, default=Places.of(os.environ).models)
+    cache = Places.of(os.environ).models
     return resolve(MS_MARCO_MINILM, configured=None, cache=cache, progress=silent, retry=True)
 
 
 @pytest.fixture(scope="session")
 def gguf_file() -> Path:
     """A real GGUF embedding model, beside the other models."""
-    cache = ModelCache.of(None, default=Places.of(os.environ).models)
-    folder = resolve(MINILM_GGUF, configured=None, cache=cache, progress=silent, retry=True)
-    return folder / MINILM_GGUF.files[0].name
+    cache = Places.of(os.environ).models
+    folder = resolve(MINILM, configured=None, cache=cache, progress=silent, retry=True)
+    return folder / MINILM.files[0].name
 
 
 @pytest.fixture

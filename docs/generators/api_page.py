@@ -70,6 +70,7 @@ SECTIONS = (
         ("Results", "Hit", "Trace", "LegTrace", "Degradation", "FactMark"),
         "",
     ),
+    Section("Questions", "types.py", ("SearchRequest",), "`Memory.search` takes its fields."),
     Section("Kinds and steps", "types.py", ("SourceKind", "Leg", "Mode", "Step"), ""),
     Section(
         "Reports",
@@ -130,7 +131,7 @@ def api_page(package: Path) -> str:
         parts.append(f"## {section.title}\n")
         if section.about:
             parts.append(f"{section.about}\n")
-        tree = _without_internal(_parsed(package / section.module), package)
+        tree = _parsed(package / section.module)
         defined = {node.name: node for node in tree.body if isinstance(node, _Named)}
         module = "recollect." + section.module.removesuffix(".py").replace("/", ".")
         for name in section.names:
@@ -144,22 +145,6 @@ def api_page(package: Path) -> str:
     parts.append("## Errors\n")
     parts.append(_errors(package))
     return "\n".join(parts)
-
-
-def _without_internal(tree: ast.Module, package: Path) -> ast.Module:
-    """Return a module without what `Memory` leaves out of its help."""
-    body = _parsed(package / "memory.py").body
-    assigned = {_name_of(node): node.value for node in body if isinstance(node, ast.Assign)}
-    internal = ast.literal_eval(assigned["_INTERNAL"])
-    for node in tree.body:
-        if isinstance(node, ast.ClassDef) and node.name in {"Memory", "AsyncMemory"}:
-            node.body = [each for each in node.body if _name_of(each) not in internal]
-    return tree
-
-
-def _name_of(node: ast.stmt) -> str:
-    is_assigned = isinstance(node, ast.Assign)
-    return ast.unparse(node.targets[0]) if is_assigned else getattr(node, "name", "")
 
 
 _Named = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -210,7 +195,7 @@ _Functions = (ast.FunctionDef, ast.AsyncFunctionDef)
 def _fields(node: ast.ClassDef) -> Iterator[str]:
     """Yield a class' fields, values, twins of methods and properties, a bullet each."""
     for member, following in zip(node.body, [*node.body[1:], None], strict=True):
-        told = _literal(following)
+        told = _literal(following) or _about(member)
         if isinstance(member, ast.AnnAssign) and not ast.unparse(member.target).startswith("_"):
             yield _bullet(f"{ast.unparse(member.target)}: {ast.unparse(member.annotation)}", told)
         elif isinstance(member, ast.Assign):
@@ -238,6 +223,13 @@ def _literal(node: ast.stmt | None) -> str:
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
         return " ".join(str(node.value.value).split())
     return ""
+
+
+def _about(node: ast.stmt) -> str:
+    """Return the sentence with which a field of a request is declared."""
+    value = getattr(node, "value", None)
+    is_declared = isinstance(value, ast.Call) and ast.unparse(value.func) == "_asked"
+    return ast.literal_eval(value.args[2]) if is_declared else ""
 
 
 def _is_property(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     )
     from recollect.memory import Memory
     from recollect.reports import Excerpt, Report, Status
-    from recollect.types import Hit, Results, SourceKind, Step, Trace
+    from recollect.types import Hit, Results, SearchRequest, SourceKind, Step, Trace
 
 __all__ = [
     "AsyncMemory",
@@ -40,6 +40,7 @@ __all__ = [
     "RecollectError",
     "Report",
     "Results",
+    "SearchRequest",
     "SourceKind",
     "Status",
     "Step",

@@ -9,13 +9,10 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from functools import wraps
-from typing import TYPE_CHECKING, Concatenate, Generic, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
 
-from recollect.browse.overview import Overview
 from recollect.errors import StoreError
-from recollect.facts.book import FactBook
-from recollect.memory import Memory
-from recollect.sessions.book import SessionBook
+from recollect.memory import Memory, open_memory
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -24,10 +21,10 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from recollect.config import Config
+    from recollect.parts import MemoryParts
 
 P = ParamSpec("P")
 Answer = TypeVar("Answer")
-Part = TypeVar("Part")
 
 
 def _awaited(
@@ -68,66 +65,6 @@ def _close_unwanted(opening: Future[Memory]) -> None:
         opening.result().close()
 
 
-class _AsyncPart(Generic[Part]):
-    """A part of a memory whose methods are awaited."""
-
-    def __init__(self, memory: AsyncMemory, part: Callable[[Memory], Part]) -> None:
-        """Store the memory, and how to get the part of it."""
-        self.memory = memory
-        self.part = part
-
-
-def _of_part(
-    method: Callable[Concatenate[Part, P], Answer],
-) -> Callable[Concatenate[_AsyncPart[Part], P], Awaitable[Answer]]:
-    """Return an awaitable version of a method of a part."""
-
-    @wraps(method)
-    async def hop(self: _AsyncPart[Part], /, *args: P.args, **kwargs: P.kwargs) -> Answer:
-        return await self.memory.run(lambda memory: method(self.part(memory), *args, **kwargs))
-
-    return hop
-
-
-class AsyncFacts(_AsyncPart[FactBook]):
-    """The facts of a memory: `await memory.facts.remember(...)`."""
-
-    remember = _of_part(FactBook.remember)
-    all = _of_part(FactBook.all)
-    listed = _of_part(FactBook.listed)
-    history = _of_part(FactBook.history)
-    supersede = _of_part(FactBook.supersede)
-    restore = _of_part(FactBook.restore)
-    forget = _of_part(FactBook.forget)
-    prune = _of_part(FactBook.prune)
-    duplicates = _of_part(FactBook.duplicates)
-    merge = _of_part(FactBook.merge)
-    export = _of_part(FactBook.export)
-    import_jsonl = _of_part(FactBook.import_jsonl)
-
-
-class AsyncSessions(_AsyncPart[SessionBook]):
-    """The conversations of a memory: `await memory.sessions.all()`."""
-
-    all = _of_part(SessionBook.all)
-    import_transcripts = _of_part(SessionBook.import_transcripts)
-    forget = _of_part(SessionBook.forget)
-    last_copies = _of_part(SessionBook.last_copies)
-    are_copies_redacted = _of_part(SessionBook.are_copies_redacted)
-    forgotten = _of_part(SessionBook.forgotten)
-    restore = _of_part(SessionBook.restore)
-
-
-class AsyncOverview(_AsyncPart[Overview]):
-    """A memory seen from above: `await memory.overview.documents()`."""
-
-    documents = _of_part(Overview.documents)
-    timeline = _of_part(Overview.timeline)
-    related = _of_part(Overview.related)
-    tags_of = _of_part(Overview.tags_of)
-    map = _of_part(Overview.map)
-
-
 class AsyncMemory:
     """An agent's memory for asynchronous programs. Use `await AsyncMemory.open(...)`."""
 
@@ -142,30 +79,27 @@ class AsyncMemory:
         self._memory = memory
         self._thread = thread
         self._closing: Future[None] | None = None
-        self.facts = AsyncFacts(self, lambda memory: memory.facts)
-        self.sessions = AsyncSessions(self, lambda memory: memory.sessions)
-        self.overview = AsyncOverview(self, lambda memory: memory.overview)
 
     open = staticmethod(_opened(Memory.open))
-    open_setup = staticmethod(_opened(Memory.open_setup))
     sync = _awaited(Memory.sync)
     search = _awaited(Memory.search)
     answer = _awaited(Memory.answer)
     recall = _awaited(Memory.recall)
-    recall_from = _awaited(Memory.recall_from)
     get = _awaited(Memory.get)
     status = _awaited(Memory.status)
     paths = _awaited(Memory.paths)
     reset = _awaited(Memory.reset)
     verify = _awaited(Memory.verify)
-    verify_models = _awaited(Memory.verify_models)
     find_secrets = _awaited(Memory.find_secrets)
-    exposed = _awaited(Memory.exposed)
-    verify_store = _awaited(Memory.verify_store)
+    has_lost_index = _awaited(Memory.has_lost_index)
     finish_in_background = _awaited(Memory.finish_in_background)
     cache_status = _awaited(Memory.cache_status)
     prune_cache = _awaited(Memory.prune_cache)
-    take_notices = _awaited(Memory.take_notices)
+
+    @property
+    def parts(self) -> MemoryParts:
+        """The parts, for programs of this package: it may change at any time."""
+        return self._memory.parts
 
     @property
     def workspace(self) -> Path:
@@ -229,3 +163,7 @@ class AsyncMemory:
         trace: TracebackType | None,
     ) -> None:
         await self.close()
+
+
+open_async = _opened(open_memory)
+"""Opens the memory that settings were read for."""

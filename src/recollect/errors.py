@@ -18,11 +18,9 @@ RecollectError
 │   ├── StoreUnreachableError  its server does not answer: check the server and the address
 │   ├── StoreDiskError      the disk fails on it: check the disk; the file is left as it is
 │   ├── StoreCorruptError   the file is damaged: it is set aside and rebuilt
-│   │   └── TermsCorruptError  only its keyword index is: that is rebuilt from the chunks
 │   └── StoreTooNewError    written by a newer Recollect: upgrade
-├── SystemFailureError    the computer refuses what every program needs
-│   ├── DiskError         a file or folder cannot be read or written: check the disk
-│   └── OutOfMemoryError  no memory is left: close other programs
+├── DiskError             a file or folder cannot be read or written: check the disk
+├── OutOfMemoryError      no memory is left: close other programs
 └── ProviderError         texts cannot be embedded: search goes on with keywords
     ├── ModelUnavailableError  the model's files cannot be fetched
     ├── ProviderSetupError     a key, a package or an address is missing or wrong: correct it
@@ -52,6 +50,13 @@ class RecollectError(Exception):
     """Base of everything Recollect raises on purpose."""
 
     kind = "error"
+    """The name that programs know it by: that of its class, unless the class says another."""
+
+    def __init_subclass__(cls) -> None:
+        """Name the class."""
+        if "kind" not in vars(cls):
+            words = (f"_{each.lower()}" if each.isupper() else each for each in cls.__name__)
+            cls.kind = "".join(words).removeprefix("_").removesuffix("_error")
 
     def __init__(self, message: str, *, action: str) -> None:
         super().__init__(message)
@@ -62,49 +67,33 @@ class RecollectError(Exception):
 class UsageError(RecollectError):
     """The call was wrong."""
 
-    kind = "usage"
-
 
 class ConfigError(UsageError):
     """A setting is unknown or has a value that cannot be used."""
-
-    kind = "config"
 
 
 class SecretError(UsageError):
     """The text contains a secret and was not stored."""
 
-    kind = "secret"
-
 
 class QueryError(UsageError):
     """The question cannot be asked."""
-
-    kind = "query"
 
 
 class WorkspaceError(RecollectError):
     """The workspace folder is missing or cannot be read."""
 
-    kind = "workspace"
-
 
 class NotFoundError(RecollectError):
     """The file does not exist or is not a memory file."""
-
-    kind = "not_found"
 
 
 class ChangedError(RecollectError):
     """The stored document is not the one that a change was made for."""
 
-    kind = "changed"
-
 
 class StorageLimitError(RecollectError):
     """A memory would hold more than its operator allows."""
-
-    kind = "storage_limit"
 
 
 class DocumentSizeError(StorageLimitError):
@@ -116,121 +105,73 @@ class DocumentSizeError(StorageLimitError):
 class ElsewhereError(RecollectError):
     """The files of this memory are on another machine."""
 
-    kind = "elsewhere"
-
 
 class StoreError(RecollectError):
     """The index cannot be used."""
-
-    kind = "store"
 
 
 class StoreBusyError(StoreError):
     """Another process holds the index for longer than the time limit."""
 
-    kind = "store_busy"
-
 
 class StoreFullError(StoreError):
     """The disk has no room for the index."""
-
-    kind = "store_full"
 
 
 class StoreReadOnlyError(StoreError):
     """The index or its folder cannot be written."""
 
-    kind = "store_read_only"
-
 
 class StoreUnreachableError(StoreError):
     """The server that holds the index does not answer, or stopped answering."""
-
-    kind = "store_unreachable"
 
 
 class StoreDiskError(StoreError):
     """The disk fails to read or write the index."""
 
-    kind = "store_disk"
-
 
 class StoreCorruptError(StoreError):
     """The index file is damaged."""
-
-    kind = "store_corrupt"
-
-
-class TermsCorruptError(StoreCorruptError):
-    """The keyword index is damaged; the chunks it was made from are intact."""
-
-    kind = "terms_corrupt"
 
 
 class StoreTooNewError(StoreError):
     """The index was written by a newer version."""
 
-    kind = "store_too_new"
 
-
-class SystemFailureError(RecollectError):
-    """The computer refuses what every program needs."""
-
-    kind = "system"
-
-
-class DiskError(SystemFailureError):
+class DiskError(RecollectError):
     """A file or folder cannot be read or written, for a reason that no other error names."""
 
-    kind = "disk"
 
-
-class OutOfMemoryError(SystemFailureError):
+class OutOfMemoryError(RecollectError):
     """The system gives this process no more memory."""
-
-    kind = "out_of_memory"
 
 
 class ProviderError(RecollectError):
     """Texts cannot be embedded."""
 
-    kind = "provider"
-
 
 class ModelUnavailableError(ProviderError):
     """The files of the local model cannot be fetched."""
-
-    kind = "model_unavailable"
 
 
 class ProviderSetupError(ProviderError):
     """A key, a package or an address is missing or wrong."""
 
-    kind = "provider_setup"
-
 
 class QuotaError(ProviderError):
     """The account's quota is used up; asking again would not help."""
-
-    kind = "quota"
 
 
 class ProviderBusyError(ProviderError):
     """The server does not answer, or asks to wait too long."""
 
-    kind = "provider_busy"
-
 
 class RequestRefusedError(ProviderError):
     """The server does not accept these texts, or not so many at once."""
 
-    kind = "request_refused"
-
 
 class VectorsRejectedError(ProviderError):
     """A provider returned the wrong count, dimensions or values."""
-
-    kind = "vectors_rejected"
 
 
 class FetchError(Exception):

@@ -167,25 +167,6 @@ class Recalled:
 
 
 @dataclass(frozen=True, slots=True)
-class StoreStatus:
-    """What a store holds."""
-
-    location: str
-    size_bytes: int
-    documents: int
-    chunks: int
-    by_source: Mapping[str, tuple[int, int]]
-    """Documents and chunks per source kind."""
-    vectors: int
-    """Chunks with a vector in a space asked about."""
-    pending: int
-    """Chunks without one yet."""
-    engine: str
-    """How vectors are searched."""
-    is_writable: bool
-
-
-@dataclass(frozen=True, slots=True)
 class DatabaseStatus:
     """A PostgreSQL database as an operator sees it."""
 
@@ -267,13 +248,19 @@ class Probe:
 class IndexStatus:
     """How much is indexed, and where."""
 
-    shape = Shape({"location": "path", "size_bytes": "bytes"})
+    shape = Shape({"location": "path", "size_bytes": "bytes"}, hidden="vectors pending engine")
     location: str
     size_bytes: int
     is_writable: bool
     documents: int
     chunks: int
     by_source: Mapping[str, Amount]
+    vectors: int
+    """Chunks with a vector in a space asked about."""
+    pending: int
+    """Chunks without one yet."""
+    engine: str
+    """How vectors are searched."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,25 @@ They know nothing of files, SQL, models or settings.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import field
+from dataclasses import MISSING, field, fields, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple, NewType, TypeAlias, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    NamedTuple,
+    NewType,
+    TypeAlias,
+    TypeVar,
+    cast,
+    overload,
+)
 
 from recollect.records import dataclass
 from recollect.shape import Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import date, datetime
     from typing import Self
 
@@ -26,6 +36,7 @@ if TYPE_CHECKING:
     Vectors: TypeAlias = npt.NDArray[np.float32]
     """A matrix of unit-length float32 vectors, one per row."""
 
+T = TypeVar("T")
 ChunkKey = NewType("ChunkKey", int)
 """A store's handle of a chunk, valid in that store until the chunk's document changes."""
 
@@ -36,8 +47,11 @@ SUPERSEDED = 0
 """The importance of a note that another one replaces: below that of any entry."""
 MAX_QUERY_CHARS = 4_000
 """A longer question is a document. So many characters fit into an address in any script."""
+MAX_RESULTS = 1000
 MAX_TAGS = 20
 """Tags of one question: each is looked for in every chunk that has its words."""
+SOURCES = ("memory", "sessions", "facts", "all")
+FUSIONS = ("calibrated", "weighted", "rrf")
 _NATIVE = "native"
 
 
@@ -360,32 +374,126 @@ class Scope:
         return has_started and (fact.until is None or fact.until > self.as_of)
 
 
+ArgumentType: TypeAlias = Literal["string", "integer", "number", "boolean", "array", "day"]
+"""A JSON type, or a day, which is a string in JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument that models and people give outside Python."""
+
+    name: str
+    type: ArgumentType
+    description: str = ""
+    """What models read. They pay for each word in every turn."""
+    aliases: str = ""
+    """Other names that models use, separated by spaces; case, dashes and plurals do not matter."""
+    choices: tuple[str, ...] = ()
+    is_required: bool = False
+    is_listed: bool = True
+    """Whether models are told of it; they may give it anyway."""
+    about: str = ""
+    """What people read."""
+    shells: str = "cli http mcp"
+    """Where it can be given."""
+    default: object = None
+
+
+def _asked(default: T, kind: ArgumentType, about: str, description: str = "", **more: Any) -> T:  # noqa: ANN401
+    """Return a field that is an Argument as well; typed as its value, as `field` itself is."""
+    argument = Argument("", kind, description, about=about, default=default, **more)
+    return field(default=default, metadata={"argument": argument})
+
+
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """A question as a caller asks it; what is None is left to the settings."""
+    """A question, and what narrows it; what is None is left to the settings.
 
-    text: str
-    max_results: int | None = None
-    min_score: float | None = None
-    source: SourceKind | str | None = None
-    since: date | None = None
-    before: date | None = None
-    path: str | None = None
-    tags: tuple[str, ...] = ()
-    scopes: tuple[str, ...] = ()
-    as_of: datetime | None = None
-    include_superseded: bool = False
-    fusion: str | None = None
+    Every way to ask takes its arguments from these fields: `Memory.search`, the command line, HTTP,
+    MCP and the retrievers.
+    """
+
+    query: str = _asked(
+        cast("str", MISSING),
+        "string",
+        'The question; a "quoted phrase" is required if it occurs.',
+        "The question as you would ask a colleague, with names and ids as written; not a list of "
+        'keywords. A "quoted phrase" is required if it occurs.',
+        aliases="q search text question prompt searchQuery queryText input",
+        is_required=True,
+        shells="http mcp",
+    )
+    max_results: int | None = _asked(
+        None,
+        "integer",
+        "The most hits to return; 6 unless a setting says otherwise.",
+        "Default 6",
+        aliases="limit k topK pageSize perPage n count numResults",
+    )
+    tail: bool = _asked(True, "boolean", "Also hits far below the best.", shells="cli http")
+    min_score: float | None = _asked(
+        None,
+        "number",
+        "Leave out hits with a lower score, from 0 to 1.",
+        "0 to 1",
+        aliases="threshold minSimilarity similarityThreshold scoreThreshold",
+    )
+    source: SourceKind | str | None = _asked(
+        "all", "string", "Only this source.", aliases="corpus", choices=SOURCES
+    )
+    since: date | str | None = _asked(
+        None,
+        "day",
+        "Only notes dated on or after this day: 2026-02-01, 7d, 'last week'.",
+        "First day: 2026-02-01, yesterday, 7d",
+        aliases="after afterDate fromDate startDate dateFrom sinceDate",
+    )
+    before: date | str | None = _asked(
+        None,
+        "day",
+        "Only notes dated before this day.",
+        "Only days before this one",
+        aliases="until beforeDate untilDate toDate endDate dateTo",
+    )
+    path: str | None = _asked(
+        None,
+        "string",
+        "Only a folder, or files that match this glob: 'memory/2026-*'.",
+        "Glob",
+        aliases="file glob pathGlob folder",
+    )
+    tags: Sequence[str] | str = _asked(
+        (), "array", "Only notes with this tag; may be repeated.", aliases="labels hashtags"
+    )
+    scopes: Sequence[str] = _asked(
+        (), "array", "Also facts of this scope: user:ada.", aliases="audience", is_listed=False
+    )
+    as_of: date | str | None = _asked(
+        None, "day", "Facts that were valid on this day.", aliases="asOfDate at", is_listed=False
+    )
+    include_superseded: bool = _asked(
+        False, "boolean", "Also facts that were replaced.", aliases="superseded", is_listed=False
+    )
+    explain: bool = _asked(False, "boolean", "Show how each score was computed.", shells="cli http")
+    fusion: str | None = _asked(
+        None, "string", "How the two legs are combined.", choices=FUSIONS, shells="cli http"
+    )
     vector_weight: float | None = None
-    legs: tuple[Leg | str, ...] = tuple(Leg)
-    rerank: bool | None = None
+    """The vector leg's weight in the fusions `weighted` and `rrf`."""
+    legs: Sequence[Leg | str] = tuple(Leg)
+    """The retrieval paths that may answer."""
+    rerank: bool | None = _asked(None, "boolean", "Let a model rerank the best hits.", shells="cli")
+    sync: bool | None = _asked(None, "boolean", "Index changed files first, or not.", shells="cli")
     today: date | None = None
-    explain: bool = False
-    sync: bool | None = None
+    """The day that "yesterday" in the question counts from; None is the clock's day."""
     phrases: bool = True
     """Whether the text in double quotes is required; a prompt may quote without meaning that."""
-    tail: bool = True
-    """Whether hits far below the best are wanted, too."""
+
+
+def search_arguments(shell: str) -> list[Argument]:
+    """Return the arguments of a search that a shell offers, named like their fields."""
+    declared = [(each.name, each.metadata.get("argument")) for each in fields(SearchRequest)]
+    return [replace(how, name=name) for name, how in declared if how and shell in how.shells]
 
 
 @dataclass(frozen=True, slots=True)
@@ -517,7 +625,7 @@ class Results:
     fusion: str
     confident: bool
     """False if nothing found stands out from noise."""
-    took_ms: float
+    took_ms: float = 0.0
     confidence: float = 0.0
     """The probability that memory holds an answer, from 0 to 1; 0 or 1 with other fusions."""
     degraded: Mapping[str, Degradation] | None = None

@@ -16,6 +16,7 @@ LAYERS = (
     ("shells",),
     ("async_memory", "evaluate", "hosting", "install", "retrievers"),
     ("memory",),
+    ("parts",),
     ("config",),
     ("background", "browse", "facts", "sessions"),
     ("search",),
@@ -33,11 +34,11 @@ BANNED = {
     "item", "obj", "impl",
 }  # fmt: skip
 SHELLS_MAY_USE = {
-    "memory", "async_memory", "records", "reports", "shape", "types", "errors", "version", "shells",
-    "evaluate", "install", "config", "facts", "hosting", "text", "background",
+    "memory", "async_memory", "parts", "records", "reports", "shape", "types", "errors", "version",
+    "shells", "evaluate", "install", "config", "facts", "hosting", "text", "background",
 }  # fmt: skip
 ROOT_MODULES = {
-    "__init__", "__main__", "types", "reports", "records", "shape", "errors", "memory",
+    "__init__", "__main__", "types", "reports", "records", "shape", "errors", "parts", "memory",
     "async_memory", "version",
 }  # fmt: skip
 SAME_NAME_ON_PURPOSE = {

@@ -47,9 +47,8 @@ NETWORK = {
     "shells/http/errors.py: super().__init__": 1,  # JsonResponse
     "shells/http/documents.py: Response": 1,  # not modified: no body
     "shells/http/many.py: Response": 1,  # metrics: numbers
-    "shells/http/page.py: Response": 1,  # files of the page
-    "shells/http/status.py: Response": 1,  # metrics: numbers
-    "shells/mcp/resources.py: MCPError": 2,  # one is a fixed sentence
+    "shells/http/status.py: Response": 2,  # metrics: numbers; files of the page
+    "shells/mcp/resources.py: MCPError": 1,
     "shells/mcp/server.py: MCPError": 1,
     "shells/mcp/server.py: CallToolResult": 1,  # of a ToolResult
     "shells/mcp/server.py: ReadResourceResult": 1,  # of Resources.text

@@ -156,7 +156,7 @@ def _campaign(cluster: PatroniCluster, *, folder: Path, rounds: int) -> int:
         for number in range(1, rounds + 1):
             _round(number, cluster, load)
     lost = load.lost()
-    wrong = [message for store in load.stores for message in store.audit()]
+    wrong = [message for store in load.stores for message in store.check(deep=True)]
     unexpected = [message for client in load.clients for message in client.unexpected]
     load.close()
     print(f"acknowledged writes: {sum(len(each.done_at) for each in load.writers)}, lost: {lost}")

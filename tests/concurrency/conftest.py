@@ -19,7 +19,7 @@ from tests.vendors.server import VendorServer, hang
 
 from recollect.errors import StoreError
 from recollect.ingest.lease import WRITER
-from recollect.stores.sqlite.leases import SqliteLeases
+from recollect.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -92,13 +92,11 @@ class Commands:
         """Return who holds the writer's lease, if there is an index yet."""
         if not list((Path(self.environ["RECOLLECT_HOME"]) / "memory").glob("*.sqlite")):
             return None
-        leases = SqliteLeases(self.index)
         try:
-            return leases.holder(WRITER)
+            with SqliteStore.open(self.index) as store:
+                return store.lease(WRITER, lambda held: held)
         except StoreError:  # no tables yet
             return None
-        finally:
-            leases.close()
 
 
 @pytest.fixture

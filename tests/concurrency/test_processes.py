@@ -343,7 +343,8 @@ def test_six_processes_find_a_damaged_index_and_one_of_them_replaces_it(
 
 
 @pytest.mark.parametrize(
-    "problems", [lambda memory: memory.verify_store(), lambda memory: memory.verify().differences]
+    "problems",
+    [lambda memory: memory.parts.verify_store(), lambda memory: memory.verify().differences],
 )
 def test_an_index_that_another_process_has_changed_since_is_not_taken_for_damaged(
     workspace: Path,

@@ -34,8 +34,9 @@ from recollect.errors import (
 )
 from recollect.providers.base import Completion
 from recollect.providers.keys import Variables
+from recollect.providers.names import CHAT_NAMES
 from recollect.providers.options import ChatOptions
-from recollect.providers.registry import CHAT_NAMES, open_chat
+from recollect.providers.registry import open_chat
 from recollect.providers.remote import chat as remote_chat
 from recollect.providers.remote.pace import Patience
 
@@ -290,7 +291,7 @@ def test_a_spent_account_is_asked_exactly_once(
     error = refused(connect(server.url))
 
     assert isinstance(error, QuotaError)
-    assert "llm.provider" in error.action
+    assert "another provider" in error.action
     assert 1 == len(server.requests)
 
 
@@ -421,7 +422,7 @@ def test_closing_ends_a_wait_at_once(
     assert arrived.wait(PATIENCE_SECONDS)
     chat.close()
     thread.join(PATIENCE_SECONDS)
-    assert ["The question was stopped."] == [error.message for error in ended]
+    assert ["The request was stopped."] == [error.message for error in ended]
 
 
 # Choosing
@@ -437,7 +438,7 @@ def test_every_vendor_has_a_model_of_its_own(connect: Connect, vendor: KnownChat
 def test_nothing_that_can_be_printed_holds_the_key(connect: Connect) -> None:
     chat: Any = connect("http://one")
 
-    assert KEY not in f"{chat!r} {chat._options!r} {vars(chat)}"
+    assert KEY not in f"{chat!r} {vars(chat)} {vars(chat._server)}"
 
 
 def test_a_name_that_no_vendor_has_is_answered_with_those_that_are() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 
 from tests.docs.pages import ROOT
 
@@ -11,12 +10,10 @@ from recollect.facts import entry
 from recollect.facts.record import (
     CATEGORIES,
     CONFIDENCES,
-    LASTING_CATEGORIES,
     LIFETIMES,
     DecayClass,
     Fact,
     classify_decay,
-    ending_of_explicit,
 )
 
 PAGE = (ROOT / "docs" / "reference" / "facts.md").read_text(encoding="utf-8")
@@ -62,23 +59,6 @@ def test_lifetimes_are_those_of_the_code() -> None:
     rows = {row[0].strip("`"): row[1] for row in table("`decay`")}
 
     assert {str(decay): shown(decay) for decay in DecayClass} == rows
-
-
-def test_words_that_limit_what_is_said_on_purpose_do() -> None:
-    [told] = re.findall(r"says itself that it is temporary:(.+?) `remember` tells", PAGE, re.DOTALL)
-    words = re.findall('"([^"]+)"', told)
-    keys = re.findall("`([^`]+)`", told)
-    [kept] = re.findall(r"for a known fact\. A(.+?) is kept whatever", PAGE, re.DOTALL)
-
-    def ends(text: str, *, key: str = "", category: str = "other") -> bool:
-        now = datetime(2026, 2, 1, tzinfo=UTC)
-        return ending_of_explicit(text, key=key, category=category, since=now).expires is not None
-
-    assert (6, 2) == (len(words), len(keys))
-    assert all(ends(f"Bo {each} it") for each in words)
-    assert all(ends("so", key=each) for each in keys)
-    assert LASTING_CATEGORIES == {*re.findall("`([^`]+)`", kept)}
-    assert not any(ends("right now", category=each) for each in LASTING_CATEGORIES)
 
 
 def test_words_that_decide_a_lifetime_do() -> None:

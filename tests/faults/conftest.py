@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from tests.support import hashing
 
-from recollect.providers import registry
+from recollect.providers import names
 
 
 @pytest.fixture
 def hashed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A provider that needs no model, under the name of another."""
-    monkeypatch.setattr(registry, "_PROVIDERS", dict(registry._PROVIDERS))
+    monkeypatch.setattr(names, "PROVIDERS", dict(names.PROVIDERS))
     hashing.register()

@@ -37,7 +37,6 @@ OTHERS = {
     "a vector": "UPDATE vectors SET vector = x'0102030405060708'",
     "a centre and codes": "UPDATE spaces SET centre = x'00', vectors = 9999",
     "a space": "UPDATE spaces SET fingerprint = 'none'",
-    "a background": "UPDATE spaces SET mean = 9e999",
     "totals": "DELETE FROM totals",
     "a fact": "UPDATE facts SET until = 'some day'",
 }

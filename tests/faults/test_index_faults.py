@@ -119,7 +119,7 @@ def test_a_store_without_room_says_so_and_keeps_what_it_has(
     settings = {"provider": "none"}
     with Memory.open(workspace, environ=environ, settings=settings) as memory:
         memory.sync()
-        store = memory._store
+        store = memory.parts.store
         assert isinstance(store, SqliteStore)
         pages = store._connection.pragma("page_count")
         store._connection.pragma("max_page_count", pages)

@@ -22,6 +22,7 @@ from recollect.ingest.embed import embed_missing
 from recollect.ingest.spaces import Budget, VectorSpace
 from recollect.ingest.vectors import CachedVectors
 from recollect.providers.base import Limits
+from recollect.stores.base import SpaceTexts
 from recollect.stores.ram import RamStore
 from recollect.types import Background, Chunk, Document, Fingerprint, Role, SourceKind, Stat, silent
 
@@ -115,7 +116,7 @@ def test_what_was_embedded_before_a_failure_is_kept_and_the_next_run_embeds_the_
     assert (False, True) == (first.is_complete, second.is_complete)
     assert second.degradation is None
     assert 100 == len(provider.embedded) == len(set(provider.embedded))
-    assert 0 == store.status(SPACE).pending
+    assert 0 == store.status(SpaceTexts(SPACE)).pending
 
 
 def test_a_quota_that_is_used_up_is_asked_once() -> None:
@@ -154,7 +155,7 @@ def test_one_text_that_is_refused_is_left_out_and_costs_the_others_nothing() -> 
     assert report.is_complete
     assert report.degradation is not None
     assert "1 text was left out" in report.degradation.reason
-    assert ["text number 7"] == [each.text for each in store.missing(SPACE, limit=9)]
+    assert ["text number 7"] == [each.text for each in store.missing(SpaceTexts(SPACE), limit=9)]
     assert provider.sizes.count(32) >= 5
 
 
@@ -184,7 +185,7 @@ def test_a_long_text_is_embedded_in_parts() -> None:
     assert report.is_complete
     assert report.degradation is None
     assert "".join(provider.embedded) == text
-    assert 0 == store.status(SPACE).pending
+    assert 0 == store.status(SpaceTexts(SPACE)).pending
 
 
 def test_a_parcel_nobody_answers_is_tried_again_after_the_others() -> None:
@@ -264,4 +265,4 @@ def test_an_interrupted_run_keeps_what_is_under_way() -> None:
     with pytest.raises(KeyboardInterrupt):
         run(store, provider, progress=interrupt)
 
-    assert len(provider.embedded) == store.status(SPACE).vectors < 64
+    assert len(provider.embedded) == store.status(SpaceTexts(SPACE)).vectors < 64

@@ -87,7 +87,7 @@ def test_a_search_on_a_read_only_disk_sees_what_a_killed_process_had_committed(
     write("memory/a.md", "The harbour opens at six.\n")
     with Memory.open(workspace, environ=environ) as memory:
         memory.sync()
-        store = memory._store
+        store = memory.parts.store
         assert isinstance(store, SqliteStore)
         store._connection.set_wal_hook(lambda *_: apsw.SQLITE_OK)  # no checkpoint
         write("memory/b.md", "The lighthouse was painted.\n")

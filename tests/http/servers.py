@@ -19,7 +19,7 @@ from tests.support.waiting import PATIENCE_SECONDS, wait_until
 from recollect import AsyncMemory
 from recollect.shells.http.listen import bound
 from recollect.shells.http.server import ServeOptions, run_server
-from recollect.shells.readers import MOST_READERS
+from recollect.shells.serving import MOST_READERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

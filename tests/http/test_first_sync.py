@@ -12,6 +12,7 @@ from tests.http.servers import inside
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 from recollect import Memory
+from recollect.parts import MemoryParts
 from recollect.shells import serving
 from recollect.shells.http.server import ServeOptions
 
@@ -56,13 +57,13 @@ def test_a_search_waits_for_the_first_sync_of_a_small_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     started: list[bool] = []
-    start = Memory.start_search
+    start = MemoryParts.start_search
 
-    def start_search(memory: Memory, *arguments: Any, **options: Any) -> object:
+    def start_search(memory: MemoryParts, *arguments: Any, **options: Any) -> object:
         started.append(here.memory.is_first_sync)
         return start(memory, *arguments, **options)
 
-    monkeypatch.setattr(Memory, "start_search", start_search)
+    monkeypatch.setattr(MemoryParts, "start_search", start_search)
     with inside(workspace, plain, OPTIONS) as here, ThreadPoolExecutor(1) as thread:
         searching = thread.submit(ask, here)
         wait_until(lambda: here.state.metrics.in_progress == 1)

@@ -15,12 +15,12 @@ from tests.support.waiting import PATIENCE_SECONDS, wait_until
 from tests.vendors.openai import OpenAiFormat
 from tests.vendors.server import VendorServer
 
-from recollect.facts import likeness
+from recollect.facts import rules
 from recollect.shells import serving
 from recollect.shells.http.server import ServeOptions
 from recollect.shells.mcp.calls import Calls
 from recollect.shells.mcp.tools import TOOLS
-from recollect.shells.readers import MOST_READERS
+from recollect.shells.serving import MOST_READERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,7 +39,6 @@ READS = (
     "/api/documents",
     "/api/timeline",
     "/api/map",
-    "/v1/vector_stores",
     "/metrics",
 )
 
@@ -178,7 +177,7 @@ def test_a_question_is_not_waited_for_longer_than_its_deadline(
 def test_a_fact_is_saved_without_comparing_meanings(
     here: Inside, vendor: Hanging, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(likeness, "_SECONDS", 0.2)
+    monkeypatch.setattr(rules, "_SECONDS", 0.2)
 
     def remember(text: str) -> httpx.Response:
         body = {"text": text, "category": "fact"}

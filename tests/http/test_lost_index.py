@@ -74,7 +74,7 @@ def test_the_server_is_not_well_until_the_index_is_rebuilt(
         Memory.open(workspace, environ=plain) as other,
     ):
         wait_until(lambda: here.memory.last_sync.report)
-        lease = WriterLease(other._store, purpose="a test")
+        lease = WriterLease(other.parts.store, purpose="a test")
         lease.acquire(wait_seconds=None)
         other.reset()
         wait_until(lambda: health(here) != "ok")

@@ -44,9 +44,6 @@ PROMISED = {
     ("GET", "/api/documents"),
     ("GET", "/api/timeline"),
     ("GET", "/api/map"),
-    ("GET", "/v1/vector_stores"),
-    ("GET", "/v1/vector_stores/{vector_store_id}"),
-    ("POST", "/v1/vector_stores/{vector_store_id}/search"),
 }
 
 

@@ -60,7 +60,6 @@ class Asked:
 
 
 ANY = Asked()
-STORE = {"vector_store_id": "default"}
 REQUESTS: dict[tuple[str, str], tuple[Asked, ...]] = {
     ("GET", "/health"): (ANY,),
     ("GET", "/api/status"): (ANY, Asked({"deep": "true"})),
@@ -103,12 +102,6 @@ REQUESTS: dict[tuple[str, str], tuple[Asked, ...]] = {
         Asked({"path": "memory/notes.md"}),
         Asked({"path": LEDGER}),
         Asked({"path": LEDGER, "scope": BOB}, for_ada=403),
-    ),
-    ("GET", "/v1/vector_stores"): (ANY,),
-    ("GET", "/v1/vector_stores/{vector_store_id}"): (Asked(names=STORE),),
-    ("POST", "/v1/vector_stores/{vector_store_id}/search"): (
-        Asked(body={"query": WORDS}, names=STORE),
-        Asked(body={"query": "zanzibar"}, names=STORE),
     ),
     ("GET", "/"): (ANY,),
     ("GET", "/static/{name}"): (Asked(names={"name": "main.js"}),),

@@ -110,8 +110,6 @@ def test_a_note_that_another_one_replaces_comes_after_it(
         "---\nhistory:\n  - version: 1\n    status: deprecated\n    superseded_by: b.md\n---",
         "---\nhistory:\n- status: deprecated\n---",
         "---\nabout: |\n  status: deprecated\n---",
-        '+++\n[api_v1]\nstatus = "deprecated"\nsuperseded_by = "b.md"\n+++',
-        "+++\nsuperseded_by = false\n+++",
     ],
 )
 def test_a_note_that_names_no_successor_of_its_own_still_holds(

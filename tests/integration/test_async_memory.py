@@ -12,23 +12,12 @@ import pytest
 from tests.support.waiting import PATIENCE_SECONDS
 
 from recollect import AsyncMemory, Memory, QueryError, StoreError, WorkspaceError
-from recollect.async_memory import AsyncFacts, AsyncOverview, AsyncSessions
-from recollect.browse.overview import Overview
-from recollect.facts.book import FactBook
-from recollect.sessions.book import SessionBook
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_NOT_AWAITED = {"worker", "facts", "extractor", "sessions", "is_behind", "is_writable"} | {
-    "has_lost_index",
-    "reader",
-    "receivers",
-    "start_search",
-    "embed_search",
-    "finish_search",
-}
-"""Objects that belong to the memory's thread, reached with `run`, and the steps of a search."""
+_NOT_AWAITED = {"worker", "reader"}
+"""Objects that belong to the memory's thread, reached with `run`."""
 
 
 FILES = Path("/proc/self/fd")
@@ -68,23 +57,13 @@ def test_the_twin_has_every_method_with_the_same_arguments() -> None:
             assert inspect.signature(method) == inspect.signature(twin)
 
 
-@pytest.mark.parametrize(
-    ("twin", "part"),
-    [(AsyncFacts, FactBook), (AsyncSessions, SessionBook), (AsyncOverview, Overview)],
-)
-def test_the_parts_of_the_twin_have_every_method(twin: type, part: type) -> None:
-    methods = {name for name, member in public(part).items() if inspect.isfunction(member)}
-
-    assert methods == set(public(twin))
-
-
 def test_facts_are_awaited_and_a_closed_memory_says_so(
     workspace: Path, environ: Mapping[str, str]
 ) -> None:
     async def use() -> list[str]:
         settings = {"provider": "none"}
         async with await AsyncMemory.open(workspace, environ=environ, settings=settings) as memory:
-            await memory.facts.remember("The kettle is blue")
+            await memory.run(lambda memory: memory.facts.remember("The kettle is blue"))
             hits = [hit.snippet for hit in await memory.search("kettle")]
         with pytest.raises(StoreError, match="is closed"):
             await memory.search("kettle")

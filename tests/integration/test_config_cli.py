@@ -90,7 +90,7 @@ def test_the_command_is_there_and_opens_no_index(cli: Cli, tmp_path: Path) -> No
 
 def test_show_tells_what_is_set_and_where(cli: Cli) -> None:
     project = cli.workspace / "recollect.toml"
-    project.write_text("max_results = 3\nrrf_k = 9\n", encoding="utf-8")
+    project.write_text("max_results = 3\ntext_weight = 0.9\n", encoding="utf-8")
     cli.write('max_results = 4\n[remote]\napi_key = "env:TEAM"\n')
     cli.environ["RECOLLECT_MIN_SCORE"] = "0.2"
 
@@ -102,7 +102,7 @@ def test_show_tells_what_is_set_and_where(cli: Cli) -> None:
         ("remote.api_key", "env:TEAM", str(cli.user_file), None),
         ("max_results", 4, str(cli.user_file), 6),
         ("min_score", 0.2, "environment", None),
-        ("rrf_k", 9, str(project), 60),
+        ("text_weight", 0.9, str(project), 0.3),
     ] == [
         (each["key"], each["value"], each["origin"], each["default"]) for each in answer["settings"]
     ]
@@ -122,11 +122,7 @@ def test_show_takes_a_setting_or_a_group_in_either_spelling(cli: Cli) -> None:
     keys = [each["key"] for each in cli.json("show", "temporalDecay")["settings"]]
     wrong = cli("show", "max_result")
 
-    assert [
-        "temporal_decay.enabled",
-        "temporal_decay.half_life_days",
-        "temporal_decay.floor",
-    ] == keys
+    assert ["temporal_decay.enabled", "temporal_decay.half_life_days"] == keys
     assert 2 == wrong.returncode
     assert "Did you mean `max_results`?" in wrong.stderr
     assert "Did you mean" not in cli("set", "nonsense", "1").stderr
@@ -268,11 +264,11 @@ def test_set_in_the_workspaces_file_says_when_another_wins(cli: Cli) -> None:
     cli.write("max_results = 4\n")
 
     done = cli("set", "max_results", "9", "--workspace-file")
-    own = cli("set", "rrf_k", "7", "--user-file", RECOLLECT_RRF_K="8")
+    own = cli("set", "min_score", "0.7", "--user-file", RECOLLECT_MIN_SCORE="0.8")
 
     assert "max_results = 9\n" == (cli.workspace / "recollect.toml").read_text(encoding="utf-8")
     assert f"`max_results` is also set in {cli.user_file}, which wins: 4." in done.stderr
-    assert "`rrf_k` is also set in the environment, which wins: 8." in own.stderr
+    assert "`min_score` is also set in the environment, which wins: 0.8." in own.stderr
 
 
 def test_wrong_settings_can_be_mended_one_by_one(cli: Cli) -> None:
@@ -289,13 +285,13 @@ def test_wrong_settings_can_be_mended_one_by_one(cli: Cli) -> None:
 
 def test_a_link_is_written_through(cli: Cli, tmp_path: Path) -> None:
     real = tmp_path / "dotfiles.toml"
-    real.write_text("rrf_k = 1\n", encoding="utf-8")
+    real.write_text("max_results = 1\n", encoding="utf-8")
     cli.user_file.symlink_to(real)
 
-    cli("set", "rrf_k", "2")
+    cli("set", "max_results", "2")
 
     assert cli.user_file.is_symlink()
-    assert "rrf_k = 2\n" == real.read_text(encoding="utf-8")
+    assert "max_results = 2\n" == real.read_text(encoding="utf-8")
 
 
 OPENCLAW = """
@@ -345,7 +341,7 @@ def test_import_writes_beside_what_is_there(cli: Cli) -> None:
     cli.openclaw.write_text(OPENCLAW, encoding="utf-8")
     cli.write(
         '# mine\nprovider = "gemini"\nmodel = "gemini-embedding-001"\nextra_paths = ["a"]\n'
-        "rrf_k = 7\n[chunk]\ntokens = 300 # same\n"
+        "text_weight = 0.7\n[chunk]\ntokens = 300 # same\n"
     )
 
     answer = cli.json("import-openclaw", "--write", "--agent", "work", RECOLLECT_MAX_RESULTS="2")
@@ -353,7 +349,7 @@ def test_import_writes_beside_what_is_there(cli: Cli) -> None:
     shown = cli("show", "provider")
 
     assert (
-        '# mine\nprovider = "voyage"\nextra_paths = ["a", "~/notes", "~/work"]\nrrf_k = 7\n'
+        '# mine\nprovider = "voyage"\nextra_paths = ["a", "~/notes", "~/work"]\ntext_weight = 0.7\n'
         "max_results = 3\n\n[chunk]\ntokens = 300 # same\n"
     ) == cli.written
     assert {

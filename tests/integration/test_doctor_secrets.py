@@ -78,21 +78,6 @@ def test_without_secrets_it_says_so(write: Callable[[str, str], Path], doctor: R
     assert check_of(done, "secrets")["ok"]
 
 
-def test_transcripts_imported_before_are_named_with_the_command_that_mends_them(
-    write: Callable[[str, str], Path], workspace: Path, environ: dict[str, str], doctor: Run
-) -> None:
-    write("MEMORY.md", "# Memory\n\nTea is in the tin.\n")
-    with Memory.open(workspace, environ=environ, settings=NONE) as memory:
-        archive = Path(environ["RECOLLECT_HOME"]) / "sessions" / memory.agent
-        archive.mkdir(parents=True, mode=0o700)
-        before = doctor("--secrets", "--json")
-        memory.sessions.import_transcripts()
-        after = doctor("--secrets", "--json")
-
-    assert (1, 0) == (before.returncode, after.returncode)
-    assert "sessions import" in check_of(before, "imported transcripts")["action"]
-
-
 def test_what_other_users_can_read_is_named_with_the_command_that_mends_it(
     write: Callable[[str, str], Path], environ: dict[str, str], doctor: Run
 ) -> None:

@@ -192,7 +192,7 @@ def test_add_names_the_numbers_there_are(keyword: Cli) -> None:
     done = keyword("eval", "add", "persistence", "--accept", "7")
 
     assert 2 == done.returncode
-    assert "there are 4 hits, numbered 1 to 4" in done.stderr
+    assert "there are 4 hits, numbered from 1" in done.stderr
     assert "  4  " in done.stdout
 
 
@@ -289,7 +289,7 @@ def test_add_asks_on_a_terminal(sample: Path, environ: dict[str, str], tmp_path:
     assert "  1  " in done.stderr
     assert 3 == done.stderr.count("Which hits answer it?")
     assert "Error: give numbers such as 1,3, or none" in done.stderr
-    assert "there are 4 hits, numbered 1 to 4" in done.stderr
+    assert "there are 4 hits, numbered from 1" in done.stderr
     (line,) = (tmp_path / "mine.jsonl").read_text(encoding="utf-8").splitlines()
     assert 1 == len(json.loads(line)["expected"])
 

@@ -15,7 +15,7 @@ from tests.support.commands import recollect_command
 
 from recollect import Memory
 from recollect.errors import UsageError
-from recollect.sessions import export
+from recollect.sessions import exported as export
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

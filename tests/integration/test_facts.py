@@ -213,20 +213,6 @@ def test_the_commands_remember_list_show_supersede_export_import_and_forget(
     assert "preference" in wrong.stderr
 
 
-def test_what_is_said_on_purpose_is_kept_and_a_passing_state_says_until_when(
-    memory: Memory,
-) -> None:
-    kept = memory.facts.remember("I am allergic to nuts")
-    passing = memory.facts.remember("Currently debugging the login page")
-    later = datetime.now(tz=UTC) + timedelta(days=400)
-    future = memory.facts.remember("We are working on the move to Ghent", valid_from=later)
-
-    assert kept.fact.expires is None
-    assert passing.fact.expires is not None
-    assert future.fact.expires is not None
-    assert future.fact.expires > later
-
-
 def test_forgetting_the_newer_fact_lets_the_older_one_hold_again(memory: Memory) -> None:
     old = memory.facts.remember("The wifi is Alpha", entity="wifi", key="name", value="Alpha")
     new = memory.facts.remember("The wifi is Beta", entity="wifi", key="name", value="Beta")

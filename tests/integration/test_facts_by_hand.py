@@ -9,7 +9,7 @@ import pytest
 from recollect import Memory
 from recollect.facts.book import FactFilter
 from recollect.shells.cli.status import examine
-from recollect.shells.render.index import report_text
+from recollect.shells.render.status import report_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -127,7 +127,7 @@ def test_what_the_commands_write_is_their_owners_alone(workspace: Path, tmp_path
     kept = {each.name for each in (tmp_path / "home").iterdir()}
 
     assert {*COMMANDS} == {"hook"} | {each[0] for each in given} | UNTIL_STOPPED | ELSEWHERE
-    assert {"cache", "capture", "ingested", "memory", "sessions"} <= kept
+    assert {"cache", "ingested", "memory", "sessions"} <= kept
     assert (user / ".config" / "recollect" / "config.toml").is_file()
 
 

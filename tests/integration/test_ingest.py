@@ -8,13 +8,11 @@ import shlex
 import subprocess
 from typing import TYPE_CHECKING
 
-import pytest
 from tests.support.commands import recollect_command
 from tests.vendors.chat import KEY, KNOWN_CHATS, chat_server
 from tests.vendors.server import refuse
 
 from recollect import Memory
-from recollect.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -277,29 +275,3 @@ def test_without_a_language_model_the_command_says_what_to_set(
 
     assert 1 == done.returncode
     assert "llm.provider" in done.stderr
-
-
-def test_block_size_and_overlap_can_be_set(
-    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
-) -> None:
-    write("TOOLS.md", "".join(f"Line {number} of the tools.\n" for number in range(100)))
-
-    def planned(**settings: object) -> int:
-        with Memory.open(workspace, environ=environ, settings=settings) as memory:
-            return sum(file.block_count for file in memory.extractor.plan().files)
-
-    assert 3 == planned()
-    assert 1 == planned(**{"ingest.block_chars": 4000})
-    assert planned(**{"ingest.overlap_chars": 400}) > planned(**{"ingest.overlap_chars": 0})
-
-
-def test_an_overlap_of_more_than_half_a_block_is_refused(
-    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
-) -> None:
-    write("TOOLS.md", "One line.\n")
-
-    with (
-        Memory.open(workspace, environ=environ, settings={"ingest.overlap_chars": 401}) as memory,
-        pytest.raises(UsageError, match="800 characters cannot overlap by 401"),
-    ):
-        memory.extractor.plan()

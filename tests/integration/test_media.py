@@ -198,15 +198,13 @@ def test_the_bytes_of_a_file_are_in_no_file_of_the_index(
 def test_what_is_too_large_or_not_what_its_name_says_is_reported_and_the_rest_goes_on(
     workspace: Path, assets: Path, on: dict[str, str], gemini: GeminiFormat
 ) -> None:
-    (assets / "large.png").write_bytes(png("large", size_bytes=5001))
-    (assets / "fits.png").write_bytes(png("fits", size_bytes=5000))
+    (assets / "large.png").write_bytes(png("large", size_bytes=media.MOST_BYTES + 1))
+    (assets / "fits.png").write_bytes(png("fits", size_bytes=media.MOST_BYTES))
     (assets / "disguised.png").write_bytes(GARDEN)
     (assets / "text.mp3").write_text("not a recording", encoding="utf-8")
     (assets / "empty.wav").write_bytes(b"")
 
-    with Memory.open(
-        workspace, environ={**on, "RECOLLECT_MULTIMODAL_MAX_FILE_BYTES": "5000"}
-    ) as memory:
+    with Memory.open(workspace, environ=on) as memory:
         report = memory.sync()
         again = memory.sync(retry=False)
 
@@ -218,28 +216,10 @@ def test_what_is_too_large_or_not_what_its_name_says_is_reported_and_the_rest_go
         "assets/empty.wav",
     } == set(reasons)
     assert "larger than" in reasons["assets/large.png"][0]
-    assert "multimodal.max_file_bytes" in reasons["assets/large.png"][1]
     assert "is named as PNG but contains something else" == reasons["assets/disguised.png"][0]
     assert all(action for _, action in reasons.values())
     assert (6, 0, 4) == (report.added, report.pending, len(again.failed))
     assert 4 == gemini.media.total()
-
-
-def test_a_lower_limit_drops_files_that_are_now_too_large_and_a_higher_one_brings_them_back(
-    workspace: Path, assets: Path, on: dict[str, str]
-) -> None:
-    (assets / "large.png").write_bytes(png("large", size_bytes=5001))
-    limited = {**on, "RECOLLECT_MULTIMODAL_MAX_FILE_BYTES": "5000"}
-    command(workspace, on, "index")
-
-    lowered = command(workspace, limited, "index")
-    after = json.loads(command(workspace, limited, "search", "large.png", "--json").stdout)
-    raised = command(workspace, on, "index")
-
-    assert "0 added, 0 changed, 0 moved, 1 removed, 5 unchanged, 1 failed" in lowered.stdout
-    assert "assets/large.png" in lowered.stderr
-    assert "assets/large.png" not in [hit["path"] for hit in after["results"]]
-    assert "1 added" in raised.stdout
 
 
 @pytest.mark.parametrize(
@@ -277,26 +257,19 @@ def test_media_without_a_provider_named_is_a_wrong_setting(
 
 def test_a_workspace_cannot_have_its_files_sent(workspace: Path, off: dict[str, str]) -> None:
     settings = workspace / "recollect.toml"
-    for line in (
-        "enabled = true",
-        'modalities = ["image"]',
-        "max_file_bytes = 1",
-    ):
-        settings.write_text(f"[multimodal]\n{line}\n", encoding="utf-8")
+    settings.write_text("[multimodal]\nenabled = true\n", encoding="utf-8")
 
-        with pytest.raises(ConfigError, match="may not"):
-            Memory.open(workspace, environ=off)
+    with pytest.raises(ConfigError, match="may not"):
+        Memory.open(workspace, environ=off)
 
 
-def test_one_modality_alone_can_be_taken_in(
+def test_one_kind_of_media_alone_can_be_indexed(
     workspace: Path, assets: Path, on: dict[str, str], gemini: GeminiFormat
 ) -> None:
     (assets / "frames.mp3").write_bytes(FRAME + bytes(100))
     (assets / "speech.wav").write_bytes(wav("speech"))
 
-    with Memory.open(
-        workspace, environ={**on, "RECOLLECT_MULTIMODAL_MODALITIES": "audio"}
-    ) as memory:
+    with Memory.open(workspace, environ={**on, "RECOLLECT_EXCLUDE": "*.png,*.jpeg"}) as memory:
         report = memory.sync()
 
     assert () == report.failed
@@ -439,7 +412,7 @@ def test_the_tokens_of_an_image_are_counted_with_its_label(
     workspace: Path, assets: Path, on: dict[str, str]
 ) -> None:
     del assets
-    images = {**on, "RECOLLECT_MULTIMODAL_MODALITIES": "image"}
+    images = {**on, "RECOLLECT_EXCLUDE": "**/*.mp3"}
     with Memory.open(workspace, environ=images) as memory:
         report = memory.sync()
 

@@ -19,6 +19,7 @@ from recollect import (
     Step,
     WorkspaceError,
 )
+from recollect.hosting.memory import PushedMemory
 from recollect.search.scores import COINCIDENCE
 from recollect.types import Leg
 
@@ -542,6 +543,15 @@ def test_days_may_be_written_and_results_are_read_like_a_list(
         keyword_memory.search("apple", since="soon")
     with pytest.raises(QueryError, match="5 is not a day"):
         keyword_memory.overview.documents(since=5)  # type: ignore[arg-type]
+
+
+def test_help_shows_the_methods_for_programs_and_the_parts_are_elsewhere() -> None:
+    shown = pydoc.plain(pydoc.render_doc(Memory))
+
+    assert type(Memory) is type
+    assert "recall(" in shown
+    assert "start_search" not in shown
+    assert not issubclass(PushedMemory, Memory)
 
 
 @pytest.mark.parametrize("thing", [Memory, AsyncMemory])

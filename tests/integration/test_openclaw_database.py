@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 import subprocess
 from contextlib import closing
@@ -13,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import apsw
 import pytest
-import zstandard
 from tests.support.commands import recollect_command
 
 from recollect import Memory, RecollectError
@@ -250,34 +248,3 @@ def test_a_transcript_that_openclaw_has_moved_into_the_database_counts_once(
 
     assert ([BOAT, PARTY], []) == ([each.path for each in listed], failures)
     assert [BOAT] == paths_of(memory, QUESTION)
-
-
-def test_a_conversation_in_cold_storage_is_read(memory: Memory, database: Path) -> None:
-    with closing(apsw.Connection(str(database))) as connection:
-        rows = list(
-            connection.execute(
-                "SELECT seq, event_json, created_at FROM transcript_events "
-                "WHERE session_id = 'party' ORDER BY seq"
-            )
-        )
-        records = [
-            {"kind": "header", "version": 1, "sessionId": "party", "generation": "g"},
-            *(
-                {"kind": "event", "row": {"seq": seq, "event_json": event, "created_at": at}}
-                for seq, event, at in rows
-            ),
-        ]
-        packed = zstandard.compress("\n".join(map(json.dumps, records)).encode())
-        digest = hashlib.sha256(packed).hexdigest()
-        cold = database.parents[1] / "sessions" / "cold" / f"{digest}.jsonl.zst"
-        cold.parent.mkdir(parents=True)
-        cold.write_bytes(packed)
-        raw_bytes = sum(len(str(event).encode()) + 1 for _, event, _ in rows) - 1
-        connection.execute(
-            "INSERT INTO session_transcript_cold_archives VALUES "
-            "('party', 'g', ?, ?, ?, ?, ?, 9, 1900000000000, 'file', NULL)",
-            (cold.name, digest, len(rows), raw_bytes, len(packed)),
-        )
-        connection.execute("DELETE FROM transcript_events WHERE session_id = 'party'")
-
-    assert [PARTY] == paths_of(memory, "vegetarian birthday")

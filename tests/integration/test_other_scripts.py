@@ -13,6 +13,7 @@ from recollect.ingest import embed
 from recollect.providers.multilingual import MultilingualProvider
 from recollect.search import options
 from recollect.shells.render.status import status_text
+from recollect.stores.base import SpaceTexts
 from recollect.types import Leg, Role
 
 if TYPE_CHECKING:
@@ -55,13 +56,13 @@ def memory(
 
 def spaces(memory: Memory) -> dict[str, list[str]]:
     """The texts that have no vector, by the model that would embed them."""
-    chain, store = memory._chain, memory._store
+    chain, store = memory.parts.chain, memory.parts.store
     second = chain.second(None)
     main = chain.expected(None)
     assert second is not None
     assert main is not None
     return {
-        each.model: [missing.text[:3] for missing in store.missing(each, limit=9)]
+        each.model: [missing.text[:3] for missing in store.missing(SpaceTexts(each), limit=9)]
         for each in (main, second.fingerprint)
     }
 
@@ -146,7 +147,7 @@ def test_files_that_change_during_a_long_run_are_read_before_it_goes_on(
     monkeypatch: pytest.MonkeyPatch, memory: Memory, write: Callable[[str, str], Path]
 ) -> None:
     embed_missing = embed.embed_missing
-    second = memory._chain.second(None)
+    second = memory.parts.chain.second(None)
     assert second is not None
     known: list[int] = []
 
@@ -174,7 +175,7 @@ def test_a_few_notes_in_another_script_do_not_have_everything_embedded_twice(
     found = memory.search("渡轮几点出发?")
 
     assert any('provider = "multilingual"' in notice for notice in found.notices)
-    models = [each.model for each in memory._store.spaces()]
+    models = [each.model for each in memory.parts.store.spaces()]
     assert ["multilingual-e5-small", "snowflake-arctic-embed-s"] == sorted(models)
     assert 0 == memory.status().provider.pending_later
     assert () == memory.search("When does the ferry leave?").notices
@@ -187,7 +188,7 @@ def test_a_memory_in_latin_script_has_one_space_and_says_what_it_does_not_read(
     with Memory.open(workspace, environ=environ) as memory:
         memory.sync()
         found = memory.search("渡轮几点出发?")
-        models = [each.model for each in memory._store.spaces()]
+        models = [each.model for each in memory.parts.store.spaces()]
 
     assert ["snowflake-arctic-embed-s"] == models
     assert found.degraded is not None
@@ -282,7 +283,7 @@ def test_no_space_is_filled_while_its_background_is_not_known(
         patched.setattr(MultilingualProvider, "background", None)
         patched.setattr(embed, "embed_texts", lambda *_given, **_options: None)  # out of time
         before = memory.sync()
-        models = [each.model for each in memory._store.spaces()]
+        models = [each.model for each in memory.parts.store.spaces()]
     after = memory.sync()
 
     assert (2, 2, ["snowflake-arctic-embed-s"]) == (before.embedded, before.pending, models)

@@ -295,8 +295,6 @@ PAGES: dict[str, tuple[dict[str, str], ...]] = {
     "/api/timeline": ({},),
     "/api/map": ({},),
     "/api/related": ({"path": NAME}, {"path": HOSTILE}),
-    "/v1/vector_stores": ({},),
-    "/v1/vector_stores/{vector_store_id}": ({"vector_store_id": "x"},),
 }
 """Parameters with which each address is asked."""
 

@@ -15,7 +15,7 @@ from tests.support.waiting import wait_until
 
 from recollect import Memory
 from recollect.sessions.names import slug_of
-from recollect.sessions.unpack import pack, unpack
+from recollect.sessions.rows import pack, unpack
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,30 +90,19 @@ def test_a_growing_original_is_copied_again(
     assert "barrel" in copy.read_text(encoding="utf-8")
 
 
-def test_copies_from_before_are_redacted_by_the_next_import(
+def test_a_compressed_copy_has_no_secrets(
     workspace: Path, environ: dict[str, str], tmp_path: Path
 ) -> None:
-    content = row(workspace, f"The token is {TOKEN}.")
-    archive = tmp_path / "home" / "sessions"
+    original = tmp_path / "elsewhere" / "agents" / "main" / "sessions"
+    original.mkdir(parents=True)
+    file = original / "bbbb.jsonl.reset.2026-01-02T03-04-05Z.zst"
+    file.write_bytes(pack(row(workspace, f"The token is {TOKEN}.").encode()))
     with Memory.open(workspace, environ=environ, settings=BOTH) as memory:
-        own = archive / memory.agent / "agents" / "main" / "sessions"
-        own.mkdir(parents=True)
-        plain, packed = own / "aaaa.jsonl", own / "bbbb.jsonl.reset.2026-01-02T03-04-05Z.zst"
-        plain.write_text(content, encoding="utf-8")
-        plain.chmod(0o644)
-        packed.write_bytes(pack(content.encode()))
-        damaged = own / "cccc.jsonl.reset.2026-01-02T03-04-05Z.zst"
-        damaged.write_bytes(b"not compressed")
-        notices: list[str] = []
-        memory.sessions.import_transcripts(on_notice=notices.append)
-        damaged.unlink()
-        memory.sessions.import_transcripts(on_notice=notices.append)
+        memory.sessions.import_transcripts([str(file)])
 
-    assert [str(damaged)] == [each.split(" ", 1)[0] for each in notices]
-    assert TOKEN not in plain.read_text(encoding="utf-8")
-    assert len(content) == plain.stat().st_size
-    assert 0o600 == stat.S_IMODE(plain.stat().st_mode)
-    assert TOKEN.encode() not in unpack(packed.read_bytes())
+    [copy] = (tmp_path / "home" / "sessions").rglob("*.zst")
+    assert b"The token is" in unpack(copy.read_bytes())
+    assert TOKEN.encode() not in unpack(copy.read_bytes())
 
 
 def test_an_export_is_stored_without_its_secrets(

@@ -11,7 +11,7 @@ from tests.support.statements import counted_steps
 
 from recollect import Memory
 from recollect.errors import RequestRefusedError
-from recollect.providers import registry
+from recollect.providers import names
 from recollect.stores.sqlite import vec
 from recollect.stores.sqlite.scan import NumpyScan
 
@@ -30,7 +30,7 @@ FEW, MANY = 20, 300
 def coded_early(monkeypatch: pytest.MonkeyPatch) -> None:
     """Vectors have codes as in a large index."""
     monkeypatch.setattr(vec, "NumpyScan", partial(NumpyScan, exact_limit=10))
-    monkeypatch.setattr(registry, "_PROVIDERS", dict(registry._PROVIDERS))
+    monkeypatch.setattr(names, "PROVIDERS", dict(names.PROVIDERS))
     hashing.register()
 
 
@@ -46,7 +46,7 @@ def sections(count: int, first: str = "") -> str:
 
 def steps(memory: Memory) -> tuple[int, int]:
     """Return how many steps a sync took, and how many texts it embedded."""
-    store = memory._store
+    store = memory.parts.store
     with counted_steps(store._connection) as taken:  # type: ignore[attr-defined]
         report = memory.sync()
     return sum(taken), report.embedded
@@ -74,7 +74,7 @@ def test_a_forced_sync_gives_back_lost_vectors(workspace: Path, write: Write) ->
     write("memory/many.md", sections(FEW))
     with opened(workspace) as memory:
         memory.sync()
-        memory._store._connection.execute("DELETE FROM vectors WHERE id % 4 = 1")  # type: ignore[attr-defined]
+        memory.parts.store._connection.execute("DELETE FROM vectors WHERE id % 4 = 1")  # type: ignore[attr-defined]
         assert 0 == memory.sync().embedded
         assert memory.verify().differences
 

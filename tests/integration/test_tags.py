@@ -125,24 +125,9 @@ def test_facts_below_a_tag_are_listed_with_it(memory: Memory) -> None:
     ]
 
 
-def test_front_matter_in_toml_tags_dates_and_describes_a_note(
-    memory: Memory, write: Callable[[str, str], Path]
-) -> None:
-    front = '+++\ntitle = "Omelette"\ndate = 2026-02-01\n[taxonomies]\ntags = ["brunch"]\n+++\n'
-    write("memory/omelette.md", f"{front}Three eggs.\n")
-    (hit,) = memory.search("eggs", tags="brunch")
-
-    assert ("2026-02-01", ("Omelette",), 7) == (str(hit.date), hit.heading, hit.start_line)
-
-
 @pytest.mark.parametrize(
     ("front", "expected"),
     [
-        ('+++\ntags = "open\n+++\n', "begins with TOML front matter that is not valid"),
-        (f"+++\na = {'[' * 3900}\n+++\n", "begins with TOML front matter that is not valid"),
-        (f"+++\na = {'b' * 4000}\n+++\n", "or is longer than 4000 characters"),
-        (f"+++\na = 0x{'f' * 3900}\n+++\n", "begins with TOML front matter that is not valid"),
-        (f"+++\n{'.'.join('a' * 30)} = 1\n+++\n", "begins with TOML front matter"),
         (f"---\ntags: [{', '.join(map(str, range(205)))}]\n---\n", "not searched: 5 tags (after"),
         (f"---\nabout: {'long ' * 500}\n---\n", "499 characters (after the first 2000)"),
         (f"---\naliases: [{'name, ' * 500}]\n---\n", ": 499 characters (after"),
@@ -161,14 +146,6 @@ def test_front_matter_that_is_not_searched_is_reported(
         assert expected in " ".join(results.notices)
     (flaw,) = memory.status().stale.failed
     assert "memory/odd.md:1" == flaw.path
-
-
-def test_a_title_in_toml_is_one_line_without_nul(
-    memory: Memory, write: Callable[[str, str], Path]
-) -> None:
-    write("memory/odd.md", '+++\ntitle = "Odd\\u0000\\nname"\n+++\nOdd eggs.\n')
-
-    assert ("Odd name",) == memory.search("odd eggs")[0].heading
 
 
 def test_a_tag_that_no_note_has_is_named_and_one_that_cannot_be_is_refused(

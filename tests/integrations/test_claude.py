@@ -38,14 +38,6 @@ def test_what_is_installed_is_listed_connected_and_gone_after_undo(agents: Agent
     assert "recollect" not in listed
 
 
-def test_what_claude_codes_own_command_writes_can_be_taken_out(agents: Agents) -> None:
-    told = json.loads(agents.recollect("install", "claude", "--print", "--json"))
-    agents.run("sh", "-c", told["ownCommand"])
-    agents.recollect("install", "claude", "--undo")
-
-    assert "recollect" not in agents.run("claude", "mcp", "list")
-
-
 def test_a_question_is_answered_through_the_plugin(agents: Agents, model: Model) -> None:
     answer = agents.run(
         *("claude", "-p", QUESTION, "--plugin-dir", PLUGIN),

@@ -33,14 +33,6 @@ def test_what_is_installed_is_what_codex_reads(agents: Agents) -> None:
     assert ["mcp", "-w", str(agents.workspace)] == server["transport"]["args"]
 
 
-def test_what_codexs_own_command_writes_can_be_taken_out(agents: Agents) -> None:
-    told = json.loads(agents.recollect("install", "codex", "--print", "--json"))
-    agents.run("sh", "-c", told["ownCommand"])
-    agents.recollect("install", "codex", "--undo")
-
-    assert [] == json.loads(agents.run("codex", "mcp", "list", "--json"))
-
-
 def test_a_question_is_answered_through_what_was_installed(agents: Agents, model: Model) -> None:
     config = agents.write(".codex/config.toml", CONFIG.format(url=model.url))
     agents.recollect("install", "codex")

@@ -5,19 +5,20 @@ The events are as Claude Code 2.1.325 sent them.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from click.testing import CliRunner
 from tests.support.commands import recollect_command
-from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 from recollect import Memory
+from recollect.ingest.lease import WriterLease
 from recollect.shells.cli import cli
 from recollect.text.size import estimate_tokens
 
@@ -147,20 +148,17 @@ def test_the_end_of_a_turn_has_what_was_written_indexed_in_the_background(hook: 
     hook.index()
     (hook.workspace / "memory" / "2026-12-01.md").write_text("Quokkas are new.\n", encoding="utf-8")
     answer = hook("stop")
-    pid = next((Path(hook.environ["RECOLLECT_HOME"]) / "capture").iterdir())
-    _wait_for(int(pid.read_text(encoding="utf-8")))
-    with Memory.open(hook.workspace, environ=hook.environ) as memory:
-        results = memory.search("quokkas", sync=False)
 
     assert (0, {}) == answer[:2]
-    assert ["memory/2026-12-01.md"] == [hit.path for hit in results.hits]
+    with Memory.open(hook.workspace, environ=hook.environ) as memory:
+        wait_until(lambda: "memory/2026-12-01.md" in memory.paths())
 
 
 def test_the_end_of_a_turn_starts_nothing_when_nothing_has_changed(hook: Hook) -> None:
     hook.index()
     hook("stop")
 
-    assert not (Path(hook.environ["RECOLLECT_HOME"]) / "capture").exists()
+    assert [] == processes_of(hook)
 
 
 def test_an_end_that_a_hook_brought_about_is_left_alone(hook: Hook) -> None:
@@ -174,21 +172,15 @@ def test_what_is_indexed_already_by_a_process_is_not_begun_twice(hook: Hook) -> 
     hook.index()
     (hook.workspace / "memory" / "new.md").write_text("Something new.\n", encoding="utf-8")
     with Memory.open(hook.workspace, environ=hook.environ) as memory:
-        note = Path(hook.environ["RECOLLECT_HOME"]) / "capture" / f"{memory.agent}.pid"
-    sleeper = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    try:
-        note.parent.mkdir()
-        note.write_text(str(sleeper.pid), encoding="utf-8")
+        lease = WriterLease(memory.parts.store, purpose="a test")
+        assert lease.acquire(wait_seconds=0.0) is None
         hook("stop")
-        kept = note.read_text(encoding="utf-8")
-    finally:
-        sleeper.communicate(b"\n")
-    hook("stop")
-    renewed = note.read_text(encoding="utf-8")
-    _wait_for(int(renewed))
+        begun = processes_of(hook)
+        lease.release()
+        hook("stop")
+        wait_until(lambda: "memory/new.md" in memory.paths())
 
-    assert str(sleeper.pid) == kept
-    assert str(sleeper.pid) != renewed
+    assert [] == begun
 
 
 @pytest.mark.parametrize("event", EVENTS)
@@ -271,13 +263,15 @@ def test_wrong_settings_are_said_to_the_user(hook: Hook) -> None:
     assert "max_results" in answer.told["systemMessage"]
 
 
-def _wait_for(pid: int) -> None:
-    """Wait for a process that is not a child of this one, with a bound."""
-    subprocess.run(
-        ["timeout", "60", "tail", f"--pid={pid}", "-f", "/dev/null"],
-        check=True,
-        stdin=subprocess.DEVNULL,
-    )
+def processes_of(hook: Hook) -> list[str]:
+    """Return the processes that were started with the home of a hook."""
+    home = f"RECOLLECT_HOME={hook.environ['RECOLLECT_HOME']}".encode()
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it has ended, or belongs to another user
+            if home in (process / "environ").read_bytes().split(b"\0"):
+                found.append(process.name)
+    return found
 
 
 @pytest.mark.parametrize("event", EVENTS)
@@ -289,7 +283,7 @@ def test_a_variable_switches_the_hooks_of_one_session_off(
     hook.environ["RECOLLECT_HOOKS"] = value
 
     assert (0, {}, "") == hook(event)
-    assert not (Path(hook.environ["RECOLLECT_HOME"]) / "capture").exists()
+    assert [] == processes_of(hook)
 
 
 @pytest.mark.parametrize("event", EVENTS)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING
 
 import pytest
 
 from recollect.errors import UsageError
 from recollect.shells.mcp.arguments import parse_arguments
-from recollect.shells.mcp.tools import TOOLS, Argument, Tool
+from recollect.shells.mcp.tools import TOOLS, Tool
+
+if TYPE_CHECKING:
+    from recollect.types import Argument
 
 BY_NAME = {tool.name: tool for tool in TOOLS}
 SEARCH = BY_NAME["memory_search"]
@@ -30,7 +34,7 @@ ALIASES = [
 
 
 def parsed(tool: Tool, given: dict[str, object]) -> dict[str, object]:
-    return dict(parse_arguments(tool, given).values)
+    return parse_arguments(tool, given)
 
 
 def argument_of(tool: Tool, name: str) -> Argument:
@@ -85,7 +89,7 @@ def test_no_alias_means_two_arguments(tool: Tool) -> None:
         ("corpus", "source"),
         ("sources", "source"),
         ("file", "path"),
-        ("scopes", "scope"),
+        ("scope", "scopes"),
     ],
 )
 def test_names_of_other_memories_are_understood(alias: str, name: str) -> None:
@@ -129,7 +133,7 @@ def test_an_unknown_name_is_refused_with_the_nearest(given: dict[str, object], w
         ({"query": "x", "asOf": "9999-12-31"}, "asOf"),
         ({"query": ["a", "b"]}, "query"),
         ({"query": {"text": "x"}}, "query"),
-        ({"query": "x", "scope": [1]}, "scope"),
+        ({"query": "x", "scope": [1]}, "scopes"),
         ({"query": "x", "includeSuperseded": "maybe"}, "includeSuperseded"),
     ],
 )

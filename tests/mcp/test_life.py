@@ -202,13 +202,13 @@ def test_whatever_else_prints_does_not_reach_the_client(
     code = (
         "import os\n"
         "from recollect.shells.cli import cli\n"
-        "from recollect.shells.mcp import conversation\n"
-        "real = conversation._parsed\n"
+        "from recollect.shells.mcp import stdio\n"
+        "real = stdio._parsed\n"
         "def loud(*args, **options):\n"
         "    print('stray', flush=True)\n"
         "    os.system('echo child')\n"
         "    return real(*args, **options)\n"
-        "conversation._parsed = loud\n"
+        "stdio._parsed = loud\n"
         f"cli.main(['mcp', '-w', {str(sample)!r}], standalone_mode=False)\n"
     )
     done = subprocess.run(

@@ -125,7 +125,7 @@ def test_a_message_beyond_all_measure_is_dropped_and_the_next_one_read() -> None
     os.waitpid(done, 0)
     os.close(near)
 
-    assert [b'{"a": 1}', b'{"b": 2}', None] == heard
+    assert [b'{"a": 1}\n', b'{"b": 2}', None] == heard
 
 
 @given(st.lists(TEXTS, max_size=12), st.integers(min_value=500, max_value=4000))

@@ -20,8 +20,8 @@ from tests.support.waiting import PATIENCE_SECONDS
 
 from recollect import AsyncMemory, Memory
 from recollect.shells.mcp.calls import Calls
-from recollect.shells.mcp.options import make_options
 from recollect.shells.mcp.resources import Resources, uri_of
+from recollect.shells.mcp.server import McpOptions
 from recollect.shells.mcp.tools import TOOLS
 from recollect.shells.serving import ServedMemory
 
@@ -142,9 +142,7 @@ def test_every_answer_to_ada_is_the_same_whether_bob_has_facts_or_not(
     workspace: Path, plain: Mapping[str, str], ids: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def greeting() -> str:
-        return make_options(
-            workspace=workspace, agent=None, config_file=None, scopes=[ADA], read_only=False
-        ).instructions
+        return McpOptions(workspace, scopes=frozenset({ADA})).instructions()
 
     monkeypatch.setenv("RECOLLECT_HOME", plain["RECOLLECT_HOME"])
     alone, greeted_alone = answers(workspace, plain, ids), greeting()

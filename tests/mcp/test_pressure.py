@@ -8,10 +8,9 @@ import os
 import threading
 from typing import TYPE_CHECKING
 
-from recollect.shells.mcp import conversation
-from recollect.shells.mcp.conversation import MOST_PENDING
-from recollect.shells.mcp.options import make_options
-from recollect.shells.mcp.stdio import StdioTransport
+from recollect.shells.mcp import stdio
+from recollect.shells.mcp.server import McpOptions
+from recollect.shells.mcp.stdio import MOST_PENDING, StdioTransport
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,11 +44,9 @@ class UnreadTransport:
 
 def test_requests_wait_while_the_client_does_not_read_the_answers(tmp_path: Path) -> None:
     transport = UnreadTransport()
-    options = make_options(
-        workspace=tmp_path, agent=None, config_file=None, scopes=(), read_only=True
-    )
+    options = McpOptions(tmp_path, read_only=True)
 
-    asyncio.run(conversation.converse(transport, options))  # type: ignore[arg-type] # its methods
+    asyncio.run(stdio.converse(lambda: transport, options))  # type: ignore[arg-type,return-value] # its methods
 
     assert (REQUESTS, REQUESTS) == (transport.received, transport.sent)
     assert transport.most_pending <= MOST_PENDING + 1
@@ -58,17 +55,15 @@ def test_requests_wait_while_the_client_does_not_read_the_answers(tmp_path: Path
 def test_a_server_ends_with_a_client_that_never_read_an_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(conversation, "_LAST_SECONDS", 0.1)
+    monkeypatch.setattr(stdio, "_LAST_SECONDS", 0.1)
     read_end, client = os.pipe()
     unread, write_end = os.pipe()
     line = b'{"jsonrpc": "2.0", "id": %d, "method": "nothing", "params": {"a": "' + b"x" * 500
     sending = threading.Thread(target=_send_all, args=(client, line + b'"}}\n'), daemon=True)
-    options = make_options(
-        workspace=tmp_path, agent=None, config_file=None, scopes=(), read_only=True
-    )
+    options = McpOptions(tmp_path, read_only=True)
 
     sending.start()
-    asyncio.run(conversation.converse(StdioTransport(read_end, write_end), options))
+    asyncio.run(stdio.converse(lambda: StdioTransport(read_end, write_end), options))
 
     assert os.read(unread, 1)
 

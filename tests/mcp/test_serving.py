@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pytest
 
     from recollect.background.worker import Worker
+    from recollect.parts import MemoryParts
 
 
 class Slow(ServedMemory):
@@ -71,7 +72,7 @@ def test_the_time_of_a_call_includes_its_wait_for_the_first_sync() -> None:
     class Opening(ServedMemory):
         """Never opens."""
 
-        async def run(self, work: Callable[[Memory], Answer]) -> Answer:
+        async def run(self, work: Callable[[MemoryParts], Answer]) -> Answer:
             asked.append("run")
             return await super().run(work)
 

@@ -30,7 +30,7 @@ from tests.support.postgres import host_of, server_of
 
 from recollect.ingest.lease import beat, give_back, take
 from recollect.stores import notes, postgres
-from recollect.stores.base import DocumentWrite, Holder, published_in
+from recollect.stores.base import DocumentWrite, Holder, SpaceTexts, published_in
 from recollect.stores.postgres import keyword
 from recollect.stores.postgres.adapt import register
 from recollect.stores.postgres.connect import Session, parameters
@@ -51,8 +51,8 @@ if TYPE_CHECKING:
 SPACE = Fingerprint("test", "citus", 8, "plain")
 OTHER = Fingerprint("test", "citus-other", 8, "plain")
 WITHOUT_STATEMENTS = {
-    *("close", "follow", "is_replacement", "is_shared", "is_writable", "location", "patience"),
-    *("note_embedded", "recovering", "require_sound", "share", "snapshot"),
+    *("close", "is_replacement", "is_shared", "is_writable", "location", "patience"),
+    *("recovering", "share", "snapshot"),
 }
 SPANS_TENANTS = ("queue", "tokens", "migrations")
 """Tables of the server and the schema: not sharded, and not used by a search."""
@@ -70,7 +70,7 @@ def exercise(store: PostgresStore) -> None:
     put_document(store, document, chunks, recipe="r")
     store.put_many([DocumentWrite(document, chunks, "r")], jointly=True)
     put_document(store, document_of("memory/b.md"), [chunk_of("memory/b.md", "boat")], recipe="r")
-    store.touch_many([document])
+    store.put_many([DocumentWrite(document, None, "")])
     _embed_and_search(store)
     _keep_and_lease(store)
     store.prune(keep=[SPACE])
@@ -85,12 +85,15 @@ def exercise(store: PostgresStore) -> None:
 
 def _embed_and_search(store: PostgresStore) -> None:
     vectors = np.eye(3, 8, dtype=np.float32)
-    missing = [*store.missing(SPACE, limit=9), *store.missing(SPACE, limit=9, media=True)][:3]
+    missing = [
+        *store.missing(SpaceTexts(SPACE), limit=9),
+        *store.missing(SpaceTexts(SPACE, media=True), limit=9),
+    ][:3]
     digests = [each.digest for each in missing]
     for space in (SPACE, OTHER):
         store.put_vectors(space, digests=digests, vectors=vectors, words=[b"code"] * 3)
-        store.missing(space, limit=9)
-        store.missing(space, limit=9, other=OTHER, words=True)
+        store.missing(SpaceTexts(space), limit=9)
+        store.missing(SpaceTexts(space, other=OTHER, words=True), limit=9)
     store.put_space(SPACE, background=Background(0.1, 0.1))
     store.put_space(SPACE, publish=True)
     assert SPACE in store.spaces()
@@ -111,7 +114,6 @@ def _embed_and_search(store: PostgresStore) -> None:
         store.load(found, terms=["lamp"], fingerprint=None)
         store.word_codes(SPACE, keys=found)
         store.holds(scope)
-        store.occurring_phrases(scope)
         store.documents(scope, limit=9, offset=0)
         store.days(scope)
         store.superseded(scope)
@@ -126,21 +128,18 @@ def _keep_and_lease(store: PostgresStore) -> None:
     notes.refused(store, SPACE)
     notes.claim(store, "/workspace")
     notes.workspace_of(store)
-    store.status(SPACE, media=True, audience=frozenset({"global"}))
-    store.status(SPACE)
-    store.coverage(SPACE, other=OTHER)
+    store.status(SpaceTexts(SPACE, media=True), audience=frozenset({"global"}))
+    store.status(SpaceTexts(SPACE))
+    store.coverage(SpaceTexts(SPACE, other=OTHER))
     store.version()
     store.spaces()
     store.holds()
     store.check()
-    assert [] == store.audit()
-    leases = store.leases()
+    assert [] == store.check(deep=True)
     holder = Holder("t", "p", 1, "h", 1.0, 1.0)
-    take(leases, holder, is_gone=lambda _: True)
-    beat(leases, token=holder.token, now=2.0)
-    leases.holder("writer")
-    give_back(leases, token=holder.token)
-    leases.close()
+    take(store, holder, is_gone=lambda _: True)
+    beat(store, token=holder.token, now=2.0)
+    give_back(store, token=holder.token)
 
 
 def push(pushed: PostgresPushed) -> None:

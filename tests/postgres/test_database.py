@@ -20,6 +20,7 @@ from tests.support.waiting import wait_until
 
 from recollect.errors import ConfigError, StoreBusyError, StoreError, StoreTooNewError
 from recollect.stores import notes
+from recollect.stores.base import SpaceTexts
 from recollect.stores.postgres import open_database, schema
 from recollect.stores.postgres.admin import prepare_database
 from recollect.stores.postgres.schema import MIGRATIONS, TABLES, space_key
@@ -306,7 +307,7 @@ def test_writers_of_many_memories_do_not_hold_each_other_up(opened: Open, tenant
             put_document(
                 own, document_of(path), [chunk_of(path, f"lamp {name} {turn}")], recipe="r"
             )
-            digests = [missing.digest for missing in own.missing(space, limit=9)]
+            digests = [missing.digest for missing in own.missing(SpaceTexts(space), limit=9)]
             vectors = np.eye(len(digests), 8, dtype=np.float32)
             own.put_vectors(space, digests=digests, vectors=vectors)
 
@@ -321,8 +322,8 @@ def test_writers_of_many_memories_do_not_hold_each_other_up(opened: Open, tenant
     for name in names:
         store = opened(name)
         assert 5 == len(store.known())
-        assert 5 == store.status(space).vectors
-        assert [] == store.audit()
+        assert 5 == store.status(SpaceTexts(space)).vectors
+        assert [] == store.check(deep=True)
 
 
 def test_many_writers_of_one_memory_lose_nothing(opened: Open, tenant: str) -> None:
@@ -346,7 +347,7 @@ def test_many_writers_of_one_memory_lose_nothing(opened: Open, tenant: str) -> N
     assert (
         3 * 25 == keyword_pool(store, ["lamp"], scope=Scope(), limit=200).corpus.frequencies["lamp"]
     )
-    assert [] == store.audit()
+    assert [] == store.check(deep=True)
 
 
 @pytest.mark.parametrize("writes", [4, 5, 6])
@@ -375,4 +376,4 @@ def test_a_connection_that_saw_an_error_spoils_no_later_write(
         for number in range(8):
             write(number)
 
-        assert [] == store.audit()
+        assert [] == store.check(deep=True)

@@ -12,6 +12,7 @@ import pytest
 from tests.support.notes import chunk_of, document_of, keyword_pool, put_document, vector_pool
 from tests.support.postgres import host_of
 
+from recollect import SearchRequest
 from recollect.errors import NotFoundError
 from recollect.hosting.tokens import create_token
 from recollect.stores import notes
@@ -135,7 +136,7 @@ def test_a_memory_of_the_server_sees_nothing_of_another(host: MemoryHost, tenant
     with host.memory(tenant) as memory:
         assert [] == memory.pushed.listed()
         assert [] == memory.facts.all()
-        assert () == memory.search("secret boat").hits
+        assert () == memory.answer(SearchRequest("secret boat")).hits
         for path in ("memory/pushed.md", "memory/secret.md", "memory/facts/other.md"):
             for read in (memory.get, memory.pushed.read, memory.pushed.versions):
                 with pytest.raises(NotFoundError):
@@ -143,7 +144,7 @@ def test_a_memory_of_the_server_sees_nothing_of_another(host: MemoryHost, tenant
             with pytest.raises(NotFoundError):
                 memory.pushed.write([PushedChange(path, None)])
         memory.pushed.write([PushedChange("memory/pushed.md", b"Mine.")])
-        memory.reset()
+        memory.store.clear()
     with host.memory(f"{tenant}-other") as other:
         assert 2 == other.status().index.by_source["memory"].documents
 

@@ -30,13 +30,12 @@ TEXT = "# Harbour\n\nThe lighthouse was painted red.\n"
 LEDGER = "memory/facts/other.md"
 SECRET = "zanzibar"  # noqa: S105 - a word that only another memory contains
 NO_FACT = "f-0000000000000"
-VALUES = {"path": NOTE, "vector_store_id": "default", "id": NO_FACT}
+VALUES = {"path": NOTE, "id": NO_FACT}
 BODIES: dict[str, dict[str, object]] = {
     "put_document": {"text": TEXT},
     "change_documents": {"changes": [{"path": "memory/b.md", "text": "B."}]},
     "remember": {"text": "The boat is called Otter."},
     "supersede": {"by": "f-0000000000001"},
-    "search_vector_store": {"query": "lighthouse"},
 }
 QUERIES = {
     "search": {"query": f"{SECRET} lighthouse"},
@@ -44,7 +43,7 @@ QUERIES = {
     "file": {"path": NOTE},
     "related": {"path": NOTE},
 }
-OF_MEMORIES = [each for each in MANY_OPERATIONS if each.path.startswith(("/api/", "/v1/"))]
+OF_MEMORIES = [each for each in MANY_OPERATIONS if each.path.startswith("/api/")]
 
 
 @pytest.fixture

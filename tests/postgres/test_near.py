@@ -14,6 +14,7 @@ from tests.support.postgres import database, server_of
 from tests.support.waiting import wait_until
 
 from recollect.errors import StoreError
+from recollect.stores.base import SpaceTexts
 from recollect.stores.postgres import open_database
 from recollect.stores.postgres.connect import parameters
 from recollect.stores.postgres.near import build_indexes, index_of
@@ -68,7 +69,7 @@ def large(opened: Open, tenant: str, space: Fingerprint, vectors: Vectors) -> Po
     for path, numbers in parts.items():
         chunks = [chunk_of(path, f"lamp {each}", line=each + 1) for each in numbers]
         put_document(store, document_of(path), chunks, recipe="r")
-    digests = [each.digest for each in store.missing(space, limit=CHUNKS)]
+    digests = [each.digest for each in store.missing(SpaceTexts(space), limit=CHUNKS)]
     store.put_vectors(space, digests=digests, vectors=vectors)
     return store
 

@@ -231,7 +231,7 @@ def test_a_server_killed_while_it_indexes_loses_nothing_and_the_next_run_complet
     for number in range(NOTES):
         assert f"memory/{number}.md" == found(memory, f"number{number}")[0]
     with open_database(server.address(), tenant=tenant) as store:
-        assert [] == store.audit()
+        assert [] == store.check(deep=True)
 
 
 def _cut_all(server: Server) -> None:
@@ -270,7 +270,7 @@ def test_work_whose_connection_is_cut_is_done_once_more(
         assert raised.value.action
 
     assert calls == called
-    assert [] == store.audit()
+    assert [] == store.check(deep=True)
 
 
 def test_a_process_that_uses_all_its_connections_is_told_so(
@@ -369,7 +369,7 @@ def test_a_pooler_may_give_every_transaction_another_process(pooled: str, tenant
                 path = f"{turn}.md"
                 put_document(store, document_of(path), [chunk_of(path, f"lamp {turn}")], recipe="r")
                 keyword_pool(store, ["lamp"], scope=Scope(), limit=20)
-            assert [] == store.audit()
+            assert [] == store.check(deep=True)
             return len(keyword_pool(store, ["lamp"], scope=Scope(), limit=20).keys)
 
     with ThreadPoolExecutor(4) as pool:
@@ -417,7 +417,7 @@ def test_a_promoted_replica_has_everything_that_was_acknowledged(tenant: str) ->
             writing.join()
 
             assert set(acknowledged) <= {path for _, path in store.known()}
-            assert [] == store.audit()
+            assert [] == store.check(deep=True)
             assert 1 == len(store.chunks_of(acknowledged[0], source=SourceKind.MEMORY))
     finally:
         for server in servers:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import httpx
@@ -44,8 +45,8 @@ def pushed(
     workspace: Path, environ: dict[str, str], remote: RemoteMemory, **settings: object
 ) -> PushReport:
     setup = Setup.of(workspace, agent=None, config_file=None, settings=settings, environ=environ)
-    with closing(remote):
-        return push(setup, remote)
+    with closing(replace(remote)) as connected:
+        return push(setup, connected)
 
 
 def counts(report: PushReport) -> tuple[int, int, int]:
@@ -116,7 +117,7 @@ def test_secrets_are_hidden_unless_that_is_switched_off(
     again = pushed(workspace, environ, remote)
     with served.client(remote.token) as client:
         text = client.get(f"{remote.url}/documents/memory/a.md").json()["text"]
-        plain = pushed(workspace, environ, remote, **{"remote.redact": False})
+        plain = pushed(workspace, environ, remote, redact=False)
         whole = client.get(f"{remote.url}/documents/memory/a.md").json()["text"]
 
     assert (1, (0, 0, 1)) == (hidden.redacted, counts(again))

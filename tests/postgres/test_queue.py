@@ -18,6 +18,7 @@ from tests.support.waiting import PATIENCE_SECONDS, wait_until
 from tests.vendors.openai import OpenAiFormat
 from tests.vendors.server import VendorServer, refuse
 
+from recollect import SearchRequest
 from recollect.hosting.host import MemoryHost
 from recollect.hosting.tokens import create_token
 from recollect.hosting.work import QueueWorker
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 
     from tests.vendors.server import Exchange, Fault, Request
 
-    from recollect.stores.pushed import WorkQueue
+    from recollect.stores.postgres.queue import PostgresQueue
+
 
 AGENTS = tuple(f"agent-{number}" for number in range(5))
 
@@ -112,7 +114,7 @@ def test_at_the_same_moment_no_memory_is_claimed_twice(environ: dict[str, str], 
                 queue.add(f"agent-{number}")
         start = threading.Barrier(4)
 
-        def claim_all(queue: WorkQueue) -> None:
+        def claim_all(queue: PostgresQueue) -> None:
             start.wait()
             while (claim := queue.claim(seconds=60)) is not None:
                 claimed.append(claim.agent)
@@ -147,7 +149,7 @@ def test_several_workers_embed_every_text_once(
             each.stop()
         with host.memory(AGENTS[0]) as memory:
             embedded = notes_of(vendor)
-            results = memory.search("note 2")
+            results = memory.answer(SearchRequest("note 2"))
             pending = memory.status().legs.vector.pending
 
     assert {1} == set(embedded.values())
@@ -168,8 +170,8 @@ def test_no_vector_of_a_hosted_memory_is_kept_on_the_disk_of_a_worker(
         measured = len(vendor.requests)
         assert worker.work_once()
         with host.memory(AGENTS[1]) as memory:
-            assert memory._cache is not None
-            kept = memory._cache.status()
+            assert memory.cache is not None
+            kept = memory.cache.status()
             assert 1 == memory.status().legs.vector.chunks
 
     assert kept is None or not kept.vectors
@@ -182,7 +184,7 @@ def test_what_no_worker_has_embedded_yet_is_said_to_wait_for_one(
     with MemoryHost.open(environ=remote) as host:
         push(host, AGENTS[0], 1)
         with host.memory(AGENTS[0]) as memory:
-            found = memory.search("wrote", sync=False)
+            found = memory.answer(SearchRequest("wrote", sync=False))
 
     assert ["memory/0.md"] == [hit.path for hit in found.hits]
     assert found.degraded is not None
@@ -202,7 +204,9 @@ def test_a_provider_that_fails_puts_the_memory_off(
         assert not worker.work_once()  # it is not due yet
         assert (1, 1) == (queue.waiting(), len(ended))
         with host.memory(AGENTS[0]) as memory:
-            assert ["memory/0.md"] == [hit.path for hit in memory.search("wrote").hits]
+            assert ["memory/0.md"] == [
+                hit.path for hit in memory.answer(SearchRequest("wrote")).hits
+            ]
 
 
 def test_a_new_model_fills_its_space_beside_the_old_one_which_answers_until_then(
@@ -216,10 +220,10 @@ def test_a_new_model_fills_its_space_beside_the_old_one_which_answers_until_then
 
     def spaces(host: MemoryHost) -> tuple[str, set[str], str]:
         with host.memory(AGENTS[0]) as memory:
-            mode = memory.search("note 2", sync=False).mode
-            published = published_in(memory._store.spaces())
+            mode = memory.answer(SearchRequest("note 2", sync=False)).mode
+            published = published_in(memory.store.spaces())
             assert published is not None
-            return published.model, {each.model for each in memory._store.spaces()}, mode.value
+            return published.model, {each.model for each in memory.store.spaces()}, mode.value
 
     changed = {**remote, "RECOLLECT_MODEL": "text-embedding-3-large"}
     with MemoryHost.open(environ=remote) as host:

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.sessions.clean import RECALLED, flatten, without_blocks, without_internal_context
-from recollect.sessions.header import format_of, header_of
+from recollect.sessions.find import format_of, header_of
 from recollect.sessions.openclaw import excluded_sessions, without_envelope, without_reply_tag
 from recollect.sessions.project import LABELS, ProjectOptions, document_of, pack, project, wrap
-from recollect.sessions.read import read_lines, reader_of, whole_lines
-from recollect.sessions.rows import row_of
+from recollect.sessions.read import read_lines, reader_of
+from recollect.sessions.rows import row_of, whole_lines
 from recollect.sessions.transcript import TranscriptFormat
 from recollect.text.redact import redact
 from recollect.text.size import weigh

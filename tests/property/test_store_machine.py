@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tests.support.contents import segment_terms
 from tests.support.notes import drop_document, keyword_pool, put_document, vector_pool
 
+from recollect.stores.base import SpaceTexts
 from recollect.stores.ram import RamStore
 from recollect.stores.sqlite import SqliteStore, seal
 from recollect.stores.sqlite.scan import NumpyScan
@@ -73,7 +74,7 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(limit=st.integers(1, 5))
     def embed(self, limit: int) -> None:
         for store in self.stores:
-            missing = store.missing(SPACE, limit=limit)
+            missing = store.missing(SpaceTexts(SPACE), limit=limit)
             if missing:
                 digests = sorted(each.digest for each in missing)
                 vectors = np.stack([vector_of(digest) for digest in digests])
@@ -84,9 +85,9 @@ class StoreMachine(RuleBasedStateMachine):
         self.embed(1000)
 
     @rule()
-    def note_embedded(self) -> None:
+    def remember(self) -> None:
         for store in self.stores:
-            store.note_embedded(SPACE, words=False, other=None)
+            store.coverage(SpaceTexts(SPACE), remember=True)
 
     @rule()
     def reopen(self) -> None:
@@ -105,7 +106,7 @@ class StoreMachine(RuleBasedStateMachine):
                 store.documents(Scope(), limit=100, offset=0),
                 store.days(Scope()),
                 len(store.embedded(SPACE, scope=Scope())),
-                store.status(SPACE).pending,
+                store.status(SpaceTexts(SPACE)).pending,
             )
             for store in self.stores
         )
@@ -114,7 +115,10 @@ class StoreMachine(RuleBasedStateMachine):
     @invariant()
     def the_same_texts_are_missing(self) -> None:
         ram, sqlite = (
-            (store.coverage(SPACE), {each.digest for each in store.missing(SPACE, limit=1000)})
+            (
+                store.coverage(SpaceTexts(SPACE)),
+                {each.digest for each in store.missing(SpaceTexts(SPACE), limit=1000)},
+            )
             for store in self.stores
         )
         assert ram == sqlite

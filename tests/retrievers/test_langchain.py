@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import pytest
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnablePassthrough
-from pydantic import ValidationError
 
 from recollect import Memory
 from recollect.retrievers.langchain import RecollectRetriever
@@ -92,8 +91,8 @@ def test_the_fields_narrow_the_search(memory: Memory) -> None:
 
 
 def test_a_mistyped_field_is_refused(memory: Memory) -> None:
-    with pytest.raises(ValidationError, match="max_result"):
-        RecollectRetriever.model_validate({"memory": memory, "max_result": 3})
+    with pytest.raises(TypeError, match="max_result"):
+        RecollectRetriever(memory, max_result=3)
 
 
 def test_a_retriever_may_open_the_workspace_itself(notes: Path, environ: dict[str, str]) -> None:

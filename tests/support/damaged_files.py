@@ -213,7 +213,7 @@ class _Run:
             self._ask(memory, sync=is_less)
             if number % CHECK_EVERY == 0:
                 self._check(memory)
-            self.told += memory.take_notices()
+            self.told += memory.parts.take_notices()
         assert self.ground.untouched(), "a note or a fact was changed"
         assert self.told or not self.ground.set_aside(), "set aside in silence"
         return self.told
@@ -237,7 +237,7 @@ class _Run:
 
     def _look(self, memory: Memory) -> None:
         self.told += memory.status().notices
-        self.told += memory.verify_store()
+        self.told += memory.parts.verify_store()
 
     def _verify(self, memory: Memory) -> None:
         self.told += memory.verify().notices
@@ -250,11 +250,11 @@ class _Run:
 
     def _check(self, memory: Memory) -> None:
         """Pages that nothing has read may be damaged until somebody reads all of them."""
-        problems = memory.verify_store()
+        problems = memory.parts.verify_store()
         if problems:
             self.told += problems
             memory.sync(force=True)
-            assert not memory.verify_store(), problems
+            assert not memory.parts.verify_store(), problems
             self._ask(memory)
 
 

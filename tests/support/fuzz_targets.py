@@ -54,16 +54,16 @@ from recollect.install.agents import AgentEntry, AgentFile, Syntax
 from recollect.install.edit import with_entries, without_entries
 from recollect.memory import Memory
 from recollect.sessions.clean import RECALLED, flatten, without_blocks, without_internal_context
-from recollect.sessions.export import conversations_of
-from recollect.sessions.header import format_of, header_of
+from recollect.sessions.exported import conversations_of
+from recollect.sessions.find import format_of, header_of
 from recollect.sessions.project import ProjectOptions, document_of, project
-from recollect.sessions.read import read_lines, reader_of, whole_lines
-from recollect.sessions.rows import row_of
+from recollect.sessions.read import read_lines, reader_of
+from recollect.sessions.rows import row_of, whole_lines
 from recollect.sessions.transcript import TranscriptFormat
-from recollect.shells.http.parameters import invalid, not_unicode, read_members, read_query
+from recollect.shells.http.parameters import invalid, read_members, read_query
 from recollect.shells.mcp.arguments import parse_arguments
-from recollect.shells.mcp.conversation import _parsed
 from recollect.shells.mcp.resources import path_of, uri_of
+from recollect.shells.mcp.stdio import _parsed
 from recollect.shells.mcp.tools import tools_for
 from recollect.shells.parse import parse_location
 from recollect.text.claims import compare_claims
@@ -124,7 +124,7 @@ def folder() -> Path:
     return Path(tempfile.mkdtemp(prefix=f"recollect-fuzz-{os.getpid()}-", dir=place))
 
 
-@target("ingest/markdown.py", "ingest/chunk.py", "ingest/curated.py", "text/conflicts.py", share=8)
+@target("ingest/markdown.py", "ingest/chunk.py", "text/conflicts.py", share=8)
 def markdown(choices: Choices) -> None:
     path = choices.one_of(("memory/a.md", "MEMORY.md", "memory/2026-02-01.md"))
     options = ChunkOptions(tokens=choices.one_of((400, 80, 8)), overlap=choices.one_of((80, 0, 7)))
@@ -144,7 +144,7 @@ def markdown(choices: Choices) -> None:
 @target("ingest/read.py", "ingest/front_matter.py", share=240)
 def front(choices: Choices) -> None:
     path = choices.text(6)
-    text = f"{choices.one_of(('---', '+++'))}\n{choices.raw_or_text()}"
+    text = f"---\n{choices.raw_or_text()}"
     top = front_matter(text)
     assert 1 <= top.body_line <= text.count("\n") + 2
     when_of(path, front_matter=top.fields)
@@ -178,7 +178,7 @@ def _sessions(*more: str) -> tuple[str, ...]:
         *more,
         "sessions/clean.py",
         "sessions/rows.py",
-        "sessions/header.py",
+        "sessions/find.py",
         "sessions/read.py",
     )
 
@@ -198,12 +198,12 @@ def codex_transcript(choices: Choices) -> None:
     _transcript(choices, TranscriptFormat.CODEX)
 
 
-@target(*_sessions("sessions/chatgpt.py"), share=70)
+@target(*_sessions("sessions/exported.py"), share=70)
 def chatgpt_transcript(choices: Choices) -> None:
     _transcript(choices, TranscriptFormat.CHATGPT)
 
 
-@target(*_sessions("sessions/claude_ai.py"), share=70)
+@target(*_sessions("sessions/exported.py"), share=70)
 def claude_ai_transcript(choices: Choices) -> None:
     _transcript(choices, TranscriptFormat.CLAUDE_AI)
 
@@ -216,7 +216,7 @@ def messages(choices: Choices) -> None:
     redact(text)
 
 
-@target("sessions/export.py", "sessions/chatgpt.py", "sessions/claude_ai.py", share=22)
+@target("sessions/exported.py", share=22)
 def export(choices: Choices) -> None:
     kind = choices.below(3)
     if choices.below(4) == 0:
@@ -342,7 +342,7 @@ def openclaw_config(choices: Choices) -> None:
     assert found.agents
 
 
-@target("shells/mcp/conversation.py", "shells/mcp/tools.py", "shells/mcp/arguments.py", share=190)
+@target("shells/mcp/stdio.py", "shells/mcp/tools.py", "shells/mcp/arguments.py", share=190)
 def mcp_line(choices: Choices) -> None:
     if choices.below(4) == 0:
         line = choices.rest()
@@ -370,7 +370,8 @@ def http_request(choices: Choices) -> None:
         body = choices.rest() if choices.below(4) == 0 else json.dumps(given).encode()
         sent = read_members(body, route.parameters)
     else:
-        query = [(choices.one_of(names), choices.text(4)) for _ in range(choices.below(5))]
+        texts = [choices.text(4).encode(errors="replace").decode() for _ in range(choices.below(5))]
+        query = [(choices.one_of(names), text) for text in texts]
         sent = dict(read_query(query, route.parameters))
     for model in route.models:
         try:
@@ -379,8 +380,6 @@ def http_request(choices: Choices) -> None:
             wrong = error.errors()[0]
             wrong["loc"] = ("query", *wrong["loc"])
             raise invalid(wrong, route.parameters) from None
-        except UnicodeEncodeError:
-            raise not_unicode(sent) from None
 
 
 @target("text/date_words.py", "text/phrases.py", "shells/parse.py", share=8)

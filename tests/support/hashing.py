@@ -7,7 +7,7 @@ from zlib import crc32
 
 import numpy as np
 
-from recollect.providers import registry
+from recollect.providers import names
 from recollect.providers.base import Limits
 from recollect.types import Background, Fingerprint
 
@@ -61,4 +61,4 @@ def open_hashing(options: ProviderOptions, *, cache: Path) -> HashingProvider:
 
 def register() -> None:
     """Put the provider in the place of another, in this process: a test takes it back."""
-    registry._PROVIDERS[NAME] = f"{__name__}:open_hashing"
+    names.PROVIDERS[NAME] = f"{__name__}:open_hashing"

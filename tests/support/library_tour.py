@@ -31,7 +31,7 @@ def tour(memory: Memory) -> dict[str, Callable[[], object]]:
         "prune_cache": memory.prune_cache,
         "paths": memory.paths,
         "verify": memory.verify,
-        "verify_store": memory.verify_store,
+        "verify_store": memory.parts.verify_store,
         "facts.remember": lambda: memory.facts.remember("Ada likes tea", category="preference"),
         "facts.export": memory.facts.export,
         "sessions": memory.sessions.all,

@@ -27,7 +27,7 @@ from tests.support.waiting import PATIENCE_SECONDS
 import recollect.memory
 import recollect.providers.openai
 import recollect.shells.cli.index
-import recollect.shells.render.index  # noqa: F401
+import recollect.shells.render.status  # noqa: F401
 from recollect.shells.cli import cli, run
 
 if TYPE_CHECKING:

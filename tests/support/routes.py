@@ -10,6 +10,6 @@ from recollect.shells.http.listen import ServerLimits
 from recollect.shells.http.operations import OPERATIONS
 from recollect.shells.http.route import OperationRoute
 
-_SERVER = cast(Any, SimpleNamespace(needs_token=False))
+_SERVER = cast("Any", SimpleNamespace(needs_token=False))
 APP = described_app(_SERVER, limits=ServerLimits(), operations=OPERATIONS)
 ROUTES = [route for route in APP.routes if isinstance(route, OperationRoute)]

@@ -179,7 +179,7 @@ SETTINGS = [
     'extra_paths = ["[", "[!", "a[b-a]", "\\u0000"]', "extra_paths = 0001-01-01", "x = 0000-01-01",
     'index = "{user}"', 'provider = "openai"', 'remote.base_url = "http://127.0.0.1:9"',
     'sessions.paths = ["{user}"]', 'local.model_path = "{user}"', "[extra_paths]\nx = 1",
-    'vector.engine = "sqlite-vec"', "\ufeffmax_results = 3", "sync.interval_minutes = 0",
+    'vector.engine = "sqlite-vec"', "\ufeffmax_results = 3", "sync.on_search = true",
 ]  # fmt: skip
 
 

@@ -7,10 +7,8 @@ counts what would have been paid for.
 
 from __future__ import annotations
 
-import base64
 import json
 import re
-import struct
 from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import dataclass, field
@@ -181,10 +179,7 @@ class OpenAiDesk(Desk):
         return int(bodies[0].get("dimensions") or 1536)
 
     def good(self, handed: Handed, line: dict[str, Any], vector: list[float]) -> dict[str, Any]:
-        written: object = vector
-        if line["body"].get("encoding_format") == "base64":
-            written = base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
-        row = {"object": "embedding", "index": 0, "embedding": written}
+        row = {"object": "embedding", "index": 0, "embedding": vector}
         body = {"object": "list", "data": [row], "model": "m", "usage": {"total_tokens": 3}}
         return {
             "id": f"batch_req_{handed.name}",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect import Memory
+from recollect.stores.base import SpaceTexts
 from recollect.stores.sqlite import SqliteStore
 from recollect.types import Fingerprint
 
@@ -195,7 +196,7 @@ def index_big(workspace: Path, *, environ: Mapping[str, str]) -> None:
     centres = rng.normal(size=(_CLUSTERS, fingerprint.dimensions or 0))
     with SqliteStore.open(index) as store:
         after = 0
-        while missing := store.missing(fingerprint, limit=_AT_ONCE, after=after):
+        while missing := store.missing(SpaceTexts(fingerprint), limit=_AT_ONCE, after=after):
             store.put_vectors(
                 fingerprint,
                 digests=[each.digest for each in missing],

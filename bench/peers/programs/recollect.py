@@ -31,10 +31,10 @@ class Recollect(Program):
     def search(self, question: str, watch: Watch) -> list[str]:
         """Search; others get the vector of a question from a server, so embedding is left out."""
         request = SearchRequest(question, max_results=WANTED, sync=False)
-        started = self.memory.start_search(request)
+        started = self.memory.parts.start_search(request)
         with watch.paused():
-            embedded = self.memory.embed_search(started)
-        return [hit.path for hit in self.memory.finish_search(started, embedded).hits]
+            embedded = self.memory.parts.embed_search(started)
+        return [hit.path for hit in self.memory.parts.finish_search(started, embedded).hits]
 
     def close(self) -> None:
         """Close the memory."""

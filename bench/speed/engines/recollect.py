@@ -77,7 +77,7 @@ class Recollect(Engine):
 
     def measure_parts(self) -> None:
         """Measure the store's share of each search from now on."""
-        store = self.memory._store  # noqa: SLF001 - a measurement
+        store = self.memory.parts.store
         for part, name in _MEASURED.items():
             method = getattr(type(store), name)
             setattr(type(store), name, _timed(method, self._parts.setdefault(part, [])))
@@ -103,11 +103,11 @@ class Recollect(Engine):
             today=TODAY,
             sync=False,
         )
-        started = self.memory.start_search(request)
+        started = self.memory.parts.start_search(request)
         with watch.paused():
             GivenVectors.question = vector
-            embedded = self.memory.embed_search(started)
-        hits = self.memory.finish_search(started, embedded).hits
+            embedded = self.memory.parts.embed_search(started)
+        hits = self.memory.parts.finish_search(started, embedded).hits
         return [f"{hit.path}:{hit.start_line}" for hit in hits]
 
     def update(self, document: Document) -> None:

@@ -8,9 +8,7 @@ Start and stop are explicit; a stopped worker leaves no thread and no open file 
 from __future__ import annotations
 
 import logging
-import math
 import threading
-import time
 from typing import TYPE_CHECKING, Protocol
 
 from recollect.errors import RecollectError, StoreError
@@ -56,7 +54,6 @@ class Worker:
         *,
         watcher: Callable[[Callable[[], None]], Watcher],
         on_sync: Callable[[Report | RecollectError], None],
-        interval_seconds: float = 0.0,
     ) -> None:
         """Store the parts.
 
@@ -64,12 +61,10 @@ class Worker:
             opened: opens what is synced, in the worker's own thread: a connection belongs to one.
             watcher: makes the watcher, given what to call after a change.
             on_sync: called with how each sync ended.
-            interval_seconds: also sync this often; 0 syncs only after changes.
 
         """
         self._opened = opened
         self._on_sync = on_sync
-        self._interval_seconds = interval_seconds
         self._due = threading.Event()
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
@@ -139,15 +134,13 @@ class Worker:
 
     def _wait(self, memory: Syncs) -> None:
         """Wait until a sync is due."""
-        end = time.monotonic() + (self._interval_seconds or math.inf)
         while True:
             # Also where a sync is due, which may have to wait for another process.
             if memory.has_lost_index() and not self._is_lost:
                 self._is_lost = True
                 self._on_sync(_LOST)
                 return
-            is_due = self._due.wait(min(_LOOK_SECONDS, max(end - time.monotonic(), 0.0)))
-            if is_due or time.monotonic() >= end:
+            if self._due.wait(_LOOK_SECONDS):
                 return
 
     def _go_on(self, step: Step) -> None:

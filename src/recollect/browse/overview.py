@@ -98,7 +98,7 @@ class Overview:
 
         """
         self.lock = lock
-        self._syncer = syncer
+        self.syncer = syncer
         self._store = syncer.store
         self._chain = chain
         self._audience = audience

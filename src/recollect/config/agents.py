@@ -16,7 +16,7 @@ from recollect.stores.registry import SUFFIX, check_engine, inspect_file, remove
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from recollect.stores.base import EngineCheck
+    from recollect.stores.registry import EngineCheck
 
 
 def list_agents(environ: Mapping[str, str] | None = None) -> list[AgentStatus]:

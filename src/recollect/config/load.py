@@ -23,7 +23,7 @@ from recollect.config.schema import (
 )
 from recollect.errors import ConfigError
 from recollect.providers.keys import Variables
-from recollect.providers.registry import AUTO, MEDIA_MODELS
+from recollect.providers.names import AUTO, MEDIA_MODELS
 from recollect.records import dataclass
 from recollect.types import SourceKind
 
@@ -207,7 +207,7 @@ class Setup:
 
     def why_not_indexed(self, folder: Path) -> str:
         """Return what leaves out the notes of a folder in the workspace; empty if nothing does."""
-        from recollect.ingest.locate import why_not_indexed  # noqa: PLC0415 - below a workspace
+        from recollect.ingest.walk import why_not_indexed  # noqa: PLC0415 - below a workspace
 
         return why_not_indexed(folder, workspace=self.workspace, options=self.config.ingest.walk)
 

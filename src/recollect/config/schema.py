@@ -6,7 +6,6 @@ import re
 from dataclasses import field, fields, is_dataclass
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from recollect.background.options import WatchOptions
 from recollect.errors import ConfigError
 from recollect.facts.extract import ExtractOptions
 from recollect.ingest.options import IngestOptions
@@ -73,7 +72,9 @@ class Config:
         "sync.on_search", True, switch, "bring the index up to date before a search"
     )
     limits: MemoryLimits = field(default_factory=MemoryLimits)
-    watch: WatchOptions = field(default_factory=WatchOptions)
+    debounce_ms: int = setting(
+        "watch.debounce_ms", 1500, whole(50, 600_000), "watch: sync after this long without changes"
+    )
     chat: ChatOptions = field(default_factory=ChatOptions)
     wording: WordingOptions = field(default_factory=WordingOptions)
     extract: ExtractOptions = field(default_factory=ExtractOptions)

@@ -10,15 +10,15 @@ import difflib
 import json
 import posixpath
 import re
+from contextlib import contextmanager
 from dataclasses import field
 from datetime import date
 from functools import cache
 from typing import TYPE_CHECKING
 
-from recollect.errors import UsageError
-from recollect.evaluate.write import check_folder, unwritable, write_file
+from recollect.errors import RecollectError, UsageError
 from recollect.records import dataclass
-from recollect.text.confined import read_named
+from recollect.text.confined import read_named, replace_named
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -34,7 +34,6 @@ MOST_GRADE = 5
 """A higher grade would let one place outweigh all others."""
 
 _MAX_BYTES = 16 * 1024 * 1024
-_OPTION = "--to"  # names the file to add to
 _KEYS = ("query", "expected", "kind", "type", "since", "before", "path", "date", "note")
 _PLACE_KEYS = ("path", "lines", "grade")
 _PLACE = re.compile(
@@ -124,19 +123,47 @@ def append_case(case: Case, *, to: Path, workspace: Path | None = None) -> int |
         RecollectError: it cannot be written; its old content is intact.
 
     """
-    check_folder(to, option=_OPTION)
-    try:
+    check_folder(to)
+    with _writing(to):
         exists = to.exists()
-    except OSError as error:
-        raise unwritable(to, error, option=_OPTION) from error
     text = _read(to, workspace) if exists else ""
     known = _parse_lines(text, file=to)
     if any((case.query, set(case.expected)) == (old.query, set(old.expected)) for old in known):
         return None
     line = json.dumps(case_json(case), ensure_ascii=False)
     gap = "\n" if text and not text.endswith("\n") else ""
-    write_file(to, f"{text}{gap}{line}\n", workspace=workspace, option=_OPTION)
+    with _writing(to):
+        replace_named(to, f"{text}{gap}{line}\n".encode(), workspace)
     return len(known) + 1
+
+
+def check_folder(file: Path) -> None:
+    """Refuse a file whose folder does not exist: a typo must not create one.
+
+    Raises:
+        UsageError: the folder does not exist.
+        RecollectError: the folder cannot be accessed.
+
+    """
+    with _writing(file):
+        exists = file.parent.is_dir()
+    if not exists:
+        raise UsageError(
+            f"The folder {file.parent} does not exist.",
+            action="Create it first, or name a file in another folder with --to.",
+        )
+
+
+@contextmanager
+def _writing(file: Path) -> Iterator[None]:
+    """Explain a failure by its reason only: the error may name a temporary file."""
+    try:
+        yield
+    except OSError as error:
+        raise RecollectError(
+            f"{file} cannot be written ({error.strerror or type(error).__name__}).",
+            action="Allow writing there, or name another file with --to.",
+        ) from error
 
 
 def case_from_hits(
@@ -147,18 +174,12 @@ def case_from_hits(
     return Case(query, expected=tuple(dict.fromkeys([*accepted, *places])), kind=kind)
 
 
-def unfindable(
-    cases: Sequence[Case], *, memory: Memory, file: Path | None = None
-) -> tuple[str, ...]:
-    """Return a warning for every expected place that no search of this memory can find.
+def unfindable(cases: Sequence[Case], *, memory: Memory, file: Path | None = None) -> Iterator[str]:
+    """Yield a warning for every expected place that no search of this memory can find.
 
     The file is not indexed, or the lines are past its end. With a `file`, each warning starts with
     the case's position in it.
     """
-    return tuple(_unfindable(cases, memory=memory, file=file))
-
-
-def _unfindable(cases: Sequence[Case], *, memory: Memory, file: Path | None) -> Iterator[str]:
     indexed = memory.paths()
 
     @cache

@@ -163,7 +163,7 @@ def evaluate(  # noqa: PLR0913 - what to ask, of which memory, and how
     """
     depth = memory.config.search.max_results if k is None else k
     variants = compared_variants(memory) if compare else (configured_variant(memory),)
-    warnings = unfindable(cases, memory=memory, file=file)
+    warnings = tuple(unfindable(cases, memory=memory, file=file))
     runs = run_cases(memory, cases, variants=variants, k=depth, progress=progress)
     return Evaluation(
         file=file,

@@ -12,7 +12,6 @@ from recollect.facts.draft import forget, merge_group, prune, remember, restore,
 from recollect.facts.entry import exported, imported
 from recollect.facts.files import FACTS_FOLDER
 from recollect.facts.history import active, lineage
-from recollect.facts.likeness import DuplicateGroup, Meanings, compare, find_groups
 from recollect.facts.record import (
     CATEGORIES,
     CONFIDENCES,
@@ -20,17 +19,23 @@ from recollect.facts.record import (
     MOST_FACT_CHARS,
     RANDOM_BITS,
     SAVE_PLACE,
-    Ending,
+    DecayClass,
     Fact,
     Provenance,
     category_of,
     classify_decay,
-    ending_of_explicit,
     expiry,
     mint_id,
     parse_id,
 )
-from recollect.facts.rules import Verdict, contradicting
+from recollect.facts.rules import (
+    DuplicateGroup,
+    Meanings,
+    Verdict,
+    compare,
+    contradicting,
+    find_groups,
+)
 from recollect.facts.scope import FactScope
 from recollect.records import dataclass
 from recollect.text.scripts import normalised
@@ -138,7 +143,8 @@ class FactBook:
             tags: words to find it by.
             scope: who it applies to.
             valid_from: when it became valid; None is now.
-            expires: when it expires, or `never`; None decides by its words, see docs/facts.md.
+            expires: when it expires, or `never`; None is never for a fact stated on purpose, and
+                by the words of an extracted one, see docs/reference/facts.md.
             supersedes: ids of the facts that it replaces.
             provenance: who stated it.
             source: where it was stated.
@@ -159,13 +165,12 @@ class FactBook:
         now = self._now()
         since = max(now, valid_from or now)
         category = category_of(category)
+        decay, ends = DecayClass.PERMANENT, None
         if expires is not None:
-            ending = _chosen_ending(expires, since=since)
-        elif provenance in EXPLICIT:
-            ending = ending_of_explicit(text, key=key, category=category, since=since)
-        else:
+            ends = _chosen_end(expires, since=since)
+        elif provenance not in EXPLICIT:
             decay = classify_decay(text, entity=entity, key=key)
-            ending = Ending(decay, expiry(decay, since=since))
+            ends = expiry(decay, since=since)
         fact = Fact(
             id=mint_id(now, random_bits=secrets.randbits(RANDOM_BITS)),
             text=text.strip(),
@@ -175,10 +180,10 @@ class FactBook:
             value=value,
             tags=tag_names(tags),
             scope=FactScope.parse(scope),
-            decay=ending.decay,
+            decay=decay,
             confidence=CONFIDENCES[provenance],
             valid_from=valid_from,
-            expires=ending.expires,
+            expires=ends,
             supersedes=tuple(map(parse_id, supersedes)),
             provenance=provenance,
             source=source,
@@ -196,12 +201,7 @@ class FactBook:
             return remember(draft, stated, now=locked, shares=shares, has_ending=has_ending)
 
         done = self._ledger.edit(work)
-        is_new = done.decision.verdict not in {Verdict.EXISTING, Verdict.UPDATE}
-        return replace(
-            done,
-            notices=(*done.notices, *_not_compared(done), *_secret_notices(done)),
-            because=ending.because if is_new else "",
-        )
+        return replace(done, notices=(*done.notices, *_not_compared(done), *_secret_notices(done)))
 
     def all(
         self,
@@ -369,14 +369,14 @@ class FactBook:
         }
 
 
-def _chosen_ending(expires: datetime | Literal["never"], *, since: datetime) -> Ending:
+def _chosen_end(expires: datetime | Literal["never"], *, since: datetime) -> datetime | None:
     if isinstance(expires, str):
-        return Ending()
+        return None
     if expires <= since:
         raise UsageError(
             "The fact would expire before it becomes valid.", action="Use a later day, or never."
         )
-    return Ending(expires=expires.astimezone(UTC))
+    return expires.astimezone(UTC)
 
 
 def _matcher(wanted: FactFilter, facts: Iterable[Fact]) -> Callable[[Fact], bool]:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
     from datetime import datetime
 
-    from recollect.facts.likeness import DuplicateGroup
+    from recollect.facts.rules import DuplicateGroup
     from recollect.facts.state import LedgerState
 
 MAX_FILE_FACTS = 1000
@@ -61,8 +61,6 @@ class RememberReport:
     """Remarks for the person or program that stated it."""
     contradicts: tuple[Fact, ...] = ()
     """Valid facts that it contradicts: a person has to decide."""
-    because: str = ""
-    """Why it expires, if nobody chose when."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ import sys
 import time
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from recollect.errors import (
     NotFoundError,
@@ -39,10 +39,10 @@ from recollect.text.files import PartlyWrittenError, leftovers, replace_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from contextlib import AbstractContextManager
 
     from recollect.ingest.folders import Found
-    from recollect.stores.pushed import PushedDocument, PushedDocuments
+    from recollect.stores.postgres.pushed import PostgresPushed
+    from recollect.stores.pushed import PushedDocument
     from recollect.types import Document
 
     Version = tuple[int, int, int]
@@ -76,56 +76,6 @@ class UnusableFileError(Exception):
         self.action = action
 
 
-class LedgerFiles(Protocol):
-    """The files of a ledger."""
-
-    @property
-    def folder(self) -> Path:
-        """The folder that errors name."""
-
-    def check(self) -> None:
-        """Raise StoreError if the files must not be used."""
-
-    def versions(self) -> dict[str, Version]:
-        """Return size, time and number of each file that holds facts, and of FORGOTTEN.
-
-        They are ordered by name. A file that is replaced or rewritten gets others.
-        """
-
-    def strays(self) -> dict[str, tuple[str, str]]:
-        """Return the Markdown files that are not read, why, and what to do about it."""
-
-    def content(self, name: str) -> bytes:
-        """Return the bytes of a file.
-
-        Raises:
-            FileNotFoundError: there is no such file.
-            UnusableFileError: it cannot or must not be read.
-
-        """
-
-    def document(self, found: Found) -> Document:
-        """Read a file as a document; raise UnreadableError if it is gone or cannot be read."""
-
-    def locked(self) -> AbstractContextManager[None]:
-        """Lock the files against other writers.
-
-        Raises:
-            StoreBusyError: another program did not release them.
-            StoreError: they cannot be written.
-
-        """
-
-    def replace(self, changes: Mapping[str, tuple[bytes | None, bytes]]) -> None:
-        """Replace or create files, given their contents before and after: all, or none."""
-
-    def unfinished(self) -> list[bytes]:
-        """Return the contents that a killed process was about to give to FORGOTTEN."""
-
-    def drop_history(self) -> None:
-        """Delete earlier versions of all files, because a forgotten fact may be in any of them."""
-
-
 class FolderFiles:
     """The files in a folder of the workspace."""
 
@@ -145,7 +95,7 @@ class FolderFiles:
         self._wait_seconds = wait_seconds
 
     def check(self) -> None:
-        """Refuse a folder that leads out of the workspace."""
+        """Refuse a folder that leads out of the workspace; raise StoreError."""
         try:
             resolve_inside(self.folder, self._root)
         except RefusedError as error:
@@ -156,7 +106,10 @@ class FolderFiles:
             ) from error
 
     def versions(self) -> dict[str, Version]:
-        """Return size, time and inode of each file, readable or not, without reading it."""
+        """Return size, time and inode of each file that holds facts, and of FORGOTTEN, by name.
+
+        A file that is replaced or rewritten gets others. Nothing is read.
+        """
         found: dict[str, Version] = {}
         names = list[str]()
         with suppress(FileNotFoundError, NotADirectoryError):
@@ -169,7 +122,10 @@ class FolderFiles:
         return found
 
     def strays(self) -> dict[str, tuple[str, str]]:
-        """Return the files in subfolders, and those whose names are not text."""
+        """Return the Markdown files that are not read, why, and what to do about it.
+
+        They are in subfolders, or have names that are not text.
+        """
         found: dict[str, tuple[str, str]] = {}
         folders = [""]
         while folders:
@@ -191,7 +147,13 @@ class FolderFiles:
         return dict(sorted(found.items()))
 
     def content(self, name: str) -> bytes:
-        """Return the bytes of a file that is neither a link nor too large."""
+        """Return the bytes of a file.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            UnusableFileError: it is a link, too large, or cannot be read.
+
+        """
         file = self.folder / name
         try:
             if modes.S_ISLNK(file.lstat().st_mode):
@@ -208,12 +170,18 @@ class FolderFiles:
             raise UnusableFileError(reason, "Make it readable.") from error
 
     def document(self, found: Found) -> Document:
-        """Read a file as a document."""
+        """Read a file as a document; raise UnreadableError if it is gone or cannot be read."""
         return read(found, now_ns=time.time_ns())
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Create the folder if it is missing, and lock it against other writers."""
+        """Create the folder if it is missing, and lock it against other writers.
+
+        Raises:
+            StoreBusyError: another program did not release it.
+            StoreError: it cannot be written.
+
+        """
         with ExitStack() as stack:
             with _os_errors_explained(self.folder):
                 make_folder_inside(self.folder, self._root)
@@ -221,12 +189,12 @@ class FolderFiles:
             yield
 
     def replace(self, changes: Mapping[str, tuple[bytes | None, bytes]]) -> None:
-        """Replace or create files: all, or none."""
+        """Replace or create files, given their contents before and after: all, or none."""
         with _os_errors_explained(self.folder):
             replace_files({self.folder / name: change for name, change in changes.items()})
 
     def unfinished(self) -> list[bytes]:
-        """Return what temporary files of FORGOTTEN contain."""
+        """Return the contents that a killed process was about to give to FORGOTTEN."""
         found: list[bytes] = []
         for leftover in leftovers(self.folder, of=FORGOTTEN):
             with suppress(FileNotFoundError, UnusableFileError):
@@ -242,7 +210,7 @@ class PushedFiles:
 
     folder = Path(FACTS_FOLDER)
 
-    def __init__(self, pushed: PushedDocuments, *, on_change: Callable[[], object]) -> None:
+    def __init__(self, pushed: PostgresPushed, *, on_change: Callable[[], object]) -> None:
         """Store the arguments.
 
         Args:
@@ -302,13 +270,16 @@ class PushedFiles:
         return []
 
     def drop_history(self) -> None:
-        """Delete the earlier versions of all pages."""
+        """Delete earlier versions of all files, because a forgotten fact may be in any of them."""
         for each in (*self._pushed.listed(start=_START), *self._pushed.deleted()):
             if each.path.startswith(_START):
                 self._pushed.purge(each.path, keep_current=True)
 
     def _listed(self) -> dict[str, PushedDocument]:
         return {each.path.removeprefix(_START): each for each in self._pushed.listed(start=_START)}
+
+
+LedgerFiles = FolderFiles | PushedFiles
 
 
 def holds_facts(name: str) -> bool:

@@ -33,22 +33,19 @@ if TYPE_CHECKING:
 _FORGOTTEN_LINE = re.compile(f"[0-9a-f]{{64}}|{ID_PATTERN}")
 _TRIES = 5
 """How often files may change meanwhile before an edit fails, or a read takes them as they are."""
-_BOMS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
 Outcome = TypeVar("Outcome")
 
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """The bytes of a file, and its text and encoding."""
+    """The bytes of a file, and its text."""
 
     raw: bytes = b""
     text: str = ""
-    bom: bytes = b""
-    encoding: str = "utf-8"
+
+    def encoded(self, text: str) -> bytes:
+        """Return a new text as the file holds it: with its byte order mark, if it has one."""
+        return (codecs.BOM_UTF8 if self.raw.startswith(codecs.BOM_UTF8) else b"") + text.encode()
 
 
 _ABSENT = _Content()
@@ -145,8 +142,7 @@ class Ledger:
         changes: dict[str, tuple[bytes | None, bytes]] = {}
         for name, text in texts.items():
             known = contents.get(name, _ABSENT)
-            after = known.bom + text.encode(known.encoding)
-            changes[name] = (known.raw if name in contents else None, after)
+            changes[name] = (known.raw if name in contents else None, known.encoded(text))
         self._files.replace(changes)
         if draft.forgotten:
             self._files.drop_history()
@@ -175,9 +171,8 @@ class Ledger:
 
 
 def _decoded(raw: bytes) -> _Content:
-    bom, encoding = next((pair for pair in _BOMS if raw.startswith(pair[0])), (b"", "utf-8"))
     try:
-        return _Content(raw, raw[len(bom) :].decode(encoding), bom, encoding)
+        return _Content(raw, raw.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        reason = f"is not valid {encoding.upper()} (at byte {error.start + len(bom)})"
+        reason = f"is not valid UTF-8 (at byte {error.start})"
         raise UnusableFileError(reason, "Save it as UTF-8.") from error

@@ -8,8 +8,8 @@ An id is `f-` and 13 characters of Crockford's base 32, which has no letters tha
 processes mint the same id, the ledger, which sees both, gives one of them the next.
 
 A decay class gives a lifetime; a fact carries the moment at which it expires. The words that decide
-the class of an extracted fact are those of openclaw-hybrid-memory, in its order. Fewer words limit
-what was stated on purpose: a rule that is valid for years may mention a sprint.
+the class of an extracted fact are those of openclaw-hybrid-memory, in its order. A fact that was
+stated on purpose lasts: a rule that is valid for years may mention a sprint.
 """
 
 from __future__ import annotations
@@ -72,47 +72,19 @@ LIFETIMES = {
     DecayClass.ACTIVE: timedelta(days=14),
     DecayClass.SESSION: timedelta(days=1),
 }
-LASTING_CATEGORIES = frozenset(
-    {"preference", "decision", "entity", "pattern", "rule", "edict", "person", "place"}
-)
-"""Explicit facts of these categories never expire, whatever their words."""
-_SESSION_KEYS = (
-    "current_file", "temp", "debug", "working_on_right_now", "checkpoint", "preflight",
-)  # fmt: skip
-_ACTIVE_KEYS = ("task", "todo", "wip", "branch", "sprint", "blocker")
 _EXTRACTED_LIFETIMES = (
     (DecayClass.PERMANENT, re.compile(r"\b(?:decided|architecture|always use|never use)\b"), (
         "name", "email", "api_key", "api_endpoint", "architecture", "decision", "birthday", "born",
         "phone", "language", "location",
     )),
-    (
-        DecayClass.SESSION,
-        re.compile(r"\b(?:currently debugging|right now|this session)\b"),
-        _SESSION_KEYS,
-    ),
-    (
-        DecayClass.ACTIVE,
-        re.compile(r"\b(?:working on|need to|todo|blocker|sprint)\b"),
-        _ACTIVE_KEYS,
-    ),
+    (DecayClass.SESSION, re.compile(r"\b(?:currently debugging|right now|this session)\b"), (
+        "current_file", "temp", "debug", "working_on_right_now", "checkpoint", "preflight",
+    )),
+    (DecayClass.ACTIVE, re.compile(r"\b(?:working on|need to|todo|blocker|sprint)\b"), (
+        "task", "todo", "wip", "branch", "sprint", "blocker",
+    )),
 )  # fmt: skip
 """The first row whose words a text contains, or of which a key contains a part, decides."""
-_EXPLICIT_LIFETIMES = (
-    (
-        DecayClass.SESSION,
-        re.compile(r"\b(?:currently debugging|right now(?! and then)|this session)\b"),
-        _SESSION_KEYS,
-    ),
-    (
-        DecayClass.ACTIVE,
-        re.compile(
-            r"\b(?:(?:this|the current) (?:sprint|iteration|week)|for the sprint"
-            r"|(?:am|is|are|currently|['’](?:m|s|re)) working on)\b"
-            r"|\Atodo\b|\bneed to\b.{1,80}\b(?:today|tonight|tomorrow)\b"
-        ),
-        _ACTIVE_KEYS,
-    ),
-)
 
 
 class Provenance(StrEnum):
@@ -349,30 +321,6 @@ def moment_of(text: str, *, at_end: bool = False) -> datetime:
         return moment.astimezone(UTC)
     except OverflowError:
         raise UsageError(f"{text!r} is out of range.", action="Name a later date.") from None
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """When a fact expires, and why."""
-
-    decay: DecayClass = DecayClass.PERMANENT
-    expires: datetime | None = None
-    because: str = ""
-    """The words or the key that limit an explicit fact."""
-
-
-def ending_of_explicit(text: str, *, key: str, category: str, since: datetime) -> Ending:
-    """Return when an explicit fact expires: never, unless its words say that it is temporary."""
-    if category in LASTING_CATEGORIES or classify_decay(text, key=key) is DecayClass.PERMANENT:
-        return Ending()
-    words, named = " ".join(text.lower().split()), key.strip().lower().removeprefix("current_")
-    for decay, wording, _ in _EXPLICIT_LIFETIMES:
-        if found := wording.search(words):
-            return Ending(decay, expiry(decay, since=since), f"it says {found[0]!r}")
-    for decay, _, keys in _EXPLICIT_LIFETIMES:
-        if named in {each.removeprefix("current_") for each in keys}:
-            return Ending(decay, expiry(decay, since=since), f"its key is {key!r}")
-    return Ending()
 
 
 def classify_decay(text: str, *, entity: str = "", key: str = "") -> DecayClass:

@@ -11,35 +11,54 @@ The rules, in order; the first match decides:
    owner, or from an agent by a call) or extracted from the same file. Otherwise both are stored and
    a person decides. So an extracted fact never supersedes an explicit one.
 5. Same entity, key and value, and it is extracted: known; models vary their wording.
-6. It says in other words what a valid fact of the same scope says (`likeness`): known if that is
+6. It says in other words what a valid fact of the same scope says (`compare`): known if that is
    sure, or if it is extracted: its file says it anyway. An explicit fact for which that is only
    likely is added, and the other one is named as its duplicate.
 
 Scopes are compared as a whole: a fact of one user never contradicts a fact of another.
+
+Facts of different scopes never say the same. Words decide whether facts of one scope do
+(`text/claims.py`), and vectors confirm; docs/decisions/facts.md has the numbers. Facts with the
+same words in the same order are sure; all others are likely, and a person decides.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from enum import StrEnum
+from itertools import combinations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from recollect.facts.history import active, head
-from recollect.facts.likeness import Duplicate, compare, confirm
+from recollect.errors import ProviderError
+from recollect.facts.history import LONG_AGO, active, head
 from recollect.facts.record import EXPLICIT, normalised_digest
+from recollect.ingest.spaces import held_space
+from recollect.providers.base import READS_ENOUGH
+from recollect.providers.deadline import within
 from recollect.records import dataclass
+from recollect.text.claims import Wording, claim_key, compare_claims, may_agree
 from recollect.text.scripts import normalised
+from recollect.types import Role, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
+    from threading import RLock
 
     from recollect.facts.record import Fact
+    from recollect.ingest.sync import Syncer
+    from recollect.providers.base import Provider
+    from recollect.providers.chain import Chain
+    from recollect.types import Fingerprint, Vector
 
 NOTHING_KNOWN: Mapping[str, float] = MappingProxyType({})
 _LINES = re.compile(r":\d+(?:-\d+)?\Z|#L\d+(?:-L\d+)?\Z")
 _EXTRACTED = "an extracted fact does not supersede one from the owner or an agent"
+LEAST_SHARE = 0.85
+"""How far the cosine of two duplicates is at least from unrelated texts (0) to equal ones (1)."""
+_SECONDS = 8.0  # like a question's
 
 
 class Verdict(StrEnum):
@@ -173,3 +192,180 @@ def _subject(fact: Fact) -> tuple[str, str] | None:
 
 def _file_of(fact: Fact) -> str:
     return _LINES.sub("", fact.source)
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """A finding that two facts say the same, and why."""
+
+    is_sure: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """A stored fact that probably says the same as another."""
+
+    fact: Fact
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class DuplicateGroup:
+    """Valid facts of one scope that say the same."""
+
+    kept: Fact
+    """The fact to keep: explicit first, then lasting, confident, detailed, oldest."""
+    duplicates: tuple[Duplicate, ...]
+    """The others, each with why it says what the kept one says."""
+    is_merged: bool = False
+
+
+def compare(one: Fact, other: Fact) -> Likeness | None:
+    """Compare two facts by words; None if they do not seem to say the same."""
+    if one.scope != other.scope:
+        return None
+    wording = compare_claims(one.text, other.text)
+    if wording is None and not (one.entity and one.key and one.value):
+        return None
+    details, others = _details(one), _details(other)
+    if any(a and b and a != b for a, b in zip(details, others, strict=True)):
+        return None
+    if wording is not None:
+        return Likeness(wording is Wording.SAME, wording.value)
+    if all(details) and details == others and may_agree(one.text, other.text):
+        return Likeness(is_sure=False, reason="the same entity, key and value")
+    return None
+
+
+def confirm(likeness: Likeness, *, share: float | None) -> Likeness | None:
+    """Return a likeness by words if the meanings are near as well, or not known."""
+    return likeness if share is None or share >= LEAST_SHARE else None
+
+
+def _details(fact: Fact) -> tuple[str, str, str]:
+    return normalised(fact.entity), normalised(fact.key), normalised(fact.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Meanings:
+    """Compares facts by the vectors of their texts."""
+
+    syncer: Syncer
+    """Has the store, and rebuilds it if it is damaged."""
+    chain: Chain
+    lock: RLock
+    """Held while the store is used."""
+
+    def shares(self, pairs: Sequence[tuple[Fact, Fact]]) -> Mapping[frozenset[str], float]:
+        """Return how near the two facts of each pair are, by their ids; nothing if unknown."""
+        if not pairs:
+            return {}
+        facts = {fact.id: fact for pair in pairs for fact in pair}
+        with self.lock:
+            held = self.syncer.rebuilding(lambda: held_space(self.syncer.store, chain=self.chain))
+        if any(self.chain.servers()) and self.chain.expected(held) != held:
+            return {}  # saving a fact does not send the first texts of a memory
+        try:
+            # Whoever saves a fact waits for it, and words can decide alone.
+            provider, vectors = within(_SECONDS, lambda: self._embed(facts.values(), held))
+        except ProviderError:
+            return {}
+        if provider is None:
+            return {}
+        with self.lock:
+            space = self.syncer.rebuilding(self.syncer.store.spaces).get(provider.fingerprint)
+        background = (space.background if space else None) or provider.background
+        return _shares(pairs, vectors, mean=background.mean) if background else {}
+
+    def _embed(
+        self, facts: Iterable[Fact], held: Fingerprint | None
+    ) -> tuple[Provider | None, Mapping[str, Vector]]:
+        """Return the vectors of the texts that the provider reads, by the ids of the facts."""
+        provider = self.chain.choose(held, progress=silent, retry=False).provider
+        vectors: dict[str, Vector] = {}
+        if provider is None:
+            return None, vectors
+        readable = [fact for fact in facts if provider.reads(fact.text) >= READS_ENOUGH]
+        for start in range(0, len(readable), provider.limits.texts):
+            part = readable[start : start + provider.limits.texts]
+            embedded = provider.embed([fact.text for fact in part], role=Role.DOCUMENT)
+            vectors |= {fact.id: vector for fact, vector in zip(part, embedded, strict=True)}
+        return provider, vectors
+
+
+def _shares(
+    pairs: Sequence[tuple[Fact, Fact]], vectors: Mapping[str, Vector], *, mean: float
+) -> Mapping[frozenset[str], float]:
+    return {
+        frozenset({one.id, other.id}): (float(vectors[one.id] @ vectors[other.id]) - mean)
+        / (1 - mean)
+        for one, other in pairs
+        if one.id in vectors and other.id in vectors
+    }
+
+
+def find_groups(
+    facts: Mapping[str, Fact], *, meanings: Meanings, now: datetime
+) -> tuple[DuplicateGroup, ...]:
+    """Return the groups of valid facts that say the same; a fact is in one of them at most."""
+    valid = sorted(active(facts, now=now), key=_preference)
+    alike = _alike(valid, meanings=meanings)
+    groups: list[DuplicateGroup] = []
+    grouped: set[str] = set()
+    for kept in valid:
+        if kept.id in grouped:
+            continue
+        others = tuple(
+            Duplicate(facts[other], likeness.reason)
+            for other, likeness in alike.get(kept.id, {}).items()
+            if other not in grouped
+        )
+        if others:
+            groups.append(DuplicateGroup(kept, others))
+            grouped |= {kept.id, *(each.fact.id for each in others)}
+    return tuple(groups)
+
+
+def _alike(valid: Sequence[Fact], *, meanings: Meanings) -> dict[str, dict[str, Likeness]]:
+    """Return by id the facts that say the same as each fact."""
+    pairs = [
+        (one, other, likeness)
+        for one, other in _candidates(valid)
+        if (likeness := compare(one, other)) is not None
+    ]
+    shares = meanings.shares([(one, other) for one, other, _ in pairs])
+    found: dict[str, dict[str, Likeness]] = defaultdict(dict)
+    for one, other, words in pairs:
+        likeness = confirm(words, share=shares.get(frozenset({one.id, other.id})))
+        if likeness is not None:
+            found[one.id][other.id] = found[other.id][one.id] = likeness
+    return found
+
+
+def _candidates(valid: Sequence[Fact]) -> Iterator[tuple[Fact, Fact]]:
+    """Yield the pairs worth comparing, each once: those with equal words or an equal subject."""
+    buckets: dict[tuple[object, ...], list[Fact]] = defaultdict(list)
+    for fact in valid:
+        buckets[fact.scope, claim_key(fact.text)].append(fact)
+        if all(details := _details(fact)):
+            buckets[fact.scope, *details].append(fact)
+    seen: set[frozenset[str]] = set()
+    for bucket in buckets.values():
+        for one, other in combinations(bucket, 2):
+            ids = frozenset({one.id, other.id})
+            if ids not in seen:
+                seen.add(ids)
+                yield one, other
+
+
+def _preference(fact: Fact) -> tuple[object, ...]:
+    details = (fact.entity, fact.key, fact.value, *fact.tags)
+    return (
+        fact.provenance not in EXPLICIT,
+        fact.expires is not None or fact.valid_until is not None,
+        -fact.confidence,
+        -sum(map(bool, details)),
+        fact.begins or LONG_AGO,
+        fact.id,
+    )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from recollect.facts.files import LedgerFiles
     from recollect.facts.state import LedgerState
-    from recollect.stores.base import DocumentStore
+    from recollect.stores.base import Store
 
 _FACTS_VERSION = 4
 _RULES = f"f{_FACTS_VERSION}-t{TERMS_VERSION}"
@@ -39,7 +39,7 @@ class FactsSource:
     kind = SourceKind.FACTS
     is_joint = True  # a fact in one file may end a fact in another
 
-    def __init__(self, files: LedgerFiles, *, store: DocumentStore) -> None:
+    def __init__(self, files: LedgerFiles, *, store: Store) -> None:
         """Store the arguments.
 
         Args:

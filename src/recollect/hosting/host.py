@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 from recollect.config import Setup
 from recollect.hosting.memory import PushedMemory
-from recollect.memory import Models
+from recollect.parts import Models
 from recollect.stores.registry import open_host
 
 if TYPE_CHECKING:
@@ -19,13 +19,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recollect.config import Config
-    from recollect.stores.pushed import StoreHost, Tokens, WorkQueue
+    from recollect.stores.postgres.host import PostgresHost
+    from recollect.stores.postgres.queue import PostgresQueue
+    from recollect.stores.postgres.tokens import PostgresTokens
 
 
 class MemoryHost:
     """The memories of one database. Threads may share it."""
 
-    def __init__(self, setup: Setup, host: StoreHost) -> None:
+    def __init__(self, setup: Setup, host: PostgresHost) -> None:
         self._setup = setup
         self._host = host
         self._models = Models(setup.config, cache=setup.places.models)
@@ -83,13 +85,13 @@ class MemoryHost:
         )
 
     @contextlib.contextmanager
-    def tokens(self) -> Iterator[Tokens]:
+    def tokens(self) -> Iterator[PostgresTokens]:
         """Open the tokens of all memories, for one thread."""
         with contextlib.closing(self._host.tokens()) as tokens:
             yield tokens
 
     @contextlib.contextmanager
-    def queue(self) -> Iterator[WorkQueue]:
+    def queue(self) -> Iterator[PostgresQueue]:
         """Open the queue of work, for one thread."""
         with contextlib.closing(self._host.queue()) as queue:
             yield queue

@@ -1,7 +1,7 @@
 """Pushes a folder to a memory of a server: compares digests, and sends only what differs.
 
 The folder wins: what was deleted in it is deleted there. Pages of facts are only added, because the
-server's own may know more. Secrets are hidden first if the setting `remote.redact` says so, and a
+server's own may know more. Secrets are hidden first if the setting `redact` says so, and a
 token is never sent in the clear to another machine.
 """
 
@@ -17,8 +17,8 @@ import httpx
 from recollect.errors import RecollectError, UsageError
 from recollect.facts.files import FACTS_FOLDER, FolderFiles
 from recollect.facts.source import FactsSource
-from recollect.hosting.documents import MOST_DOCUMENT_BYTES, parse_new_path
-from recollect.ingest.read import UnreadableError, read
+from recollect.ingest.pushed import MOST_DOCUMENT_BYTES, parse_path
+from recollect.ingest.read import UnreadableError, read, unreadable
 from recollect.ingest.walk import walk
 from recollect.records import dataclass
 from recollect.reports import Failure
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from recollect.config import Setup
     from recollect.ingest.folders import Found
-    from recollect.ingest.options import WalkOptions
 
 MOST_CHANGES = 100
 """Changes in one request."""
@@ -48,8 +47,6 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 class PushError(RecollectError):
     """A server does not accept what is pushed."""
-
-    kind = "push"
 
 
 class _OvertakenError(Exception):
@@ -91,7 +88,7 @@ class RemoteMemory:
     token: str = field(repr=False)
     transport: httpx.BaseTransport | None = None
     """Replaces the network, for tests."""
-    _client: httpx.Client | None = field(default=None, init=False)
+    _client: httpx.Client = field(init=False, default=None)  # type: ignore[assignment]  # made below
 
     def __post_init__(self) -> None:
         """Refuse an address at which the token would be sent in the clear."""
@@ -117,6 +114,8 @@ class RemoteMemory:
                 f"The token would be sent to {parts.hostname} in the clear.",
                 action="Use https://, or a tunnel to this machine.",
             )
+        headers = {"Authorization": f"Bearer {self.token}"}
+        self._client = httpx.Client(headers=headers, timeout=_SECONDS, transport=self.transport)
 
     def manifest(self) -> dict[str, str]:
         """Return the ETags of all documents, by their paths."""
@@ -134,19 +133,12 @@ class RemoteMemory:
 
     def close(self) -> None:
         """Close the connection."""
-        if self._client is not None:
-            self._client.close()
-            self._client = None
+        self._client.close()
 
     def _ask(
         self, method: str, name: str, body: Mapping[str, object] | None = None
     ) -> dict[str, object]:
         """Send a request, again if the server asks to wait or does not answer."""
-        if self._client is None:
-            headers = {"Authorization": f"Bearer {self.token}"}
-            self._client = httpx.Client(
-                headers=headers, timeout=_SECONDS, transport=self.transport, trust_env=True
-            )
         wait_seconds = _FIRST_WAIT_SECONDS
         for attempt in range(_TRIES):
             is_last = attempt == _TRIES - 1
@@ -213,7 +205,8 @@ def push(setup: Setup, remote: RemoteMemory, *, dry_run: bool = False) -> PushRe
 
 def _read_all(setup: Setup) -> _Local:
     config = setup.config
-    found, failures = walk(setup.workspace, options=_without_facts(setup))
+    notes = replace(config.ingest.walk, exclude=(*config.ingest.walk.exclude, FACTS_FOLDER))
+    found, failures = walk(setup.workspace, options=notes)
     ledger = FolderFiles(setup.workspace / FACTS_FOLDER, inside=setup.workspace)
     pages, problems = FactsSource(ledger, store=RamStore()).find()
     failures += [each for each in problems if not each.is_entry]
@@ -225,32 +218,27 @@ def _read_all(setup: Setup) -> _Local:
         except UnreadableError as error:
             failures.append(error.failure)
             continue
-        if text is None:
-            failures.append(_unfit(each))
-            continue
         shown = redact(text) if config.provider.remote.redact else text
         redacted += shown != text
         texts[each.path] = shown
     return _Local(texts, redacted, tuple(failures))
 
 
-def _without_facts(setup: Setup) -> WalkOptions:
-    walk_options = setup.config.ingest.walk
-    return replace(walk_options, exclude=(*walk_options.exclude, FACTS_FOLDER))
+def _text_of(found: Found) -> str:
+    """Return the text of a note.
 
+    Raises:
+        UnreadableError: it cannot be read, or the server would not take it.
 
-def _text_of(found: Found) -> str | None:
-    """Return the text of a note; None if the server would not take it."""
-    try:
-        parse_new_path(found.path)
-    except UsageError:
-        return None
+    """
     text = read(found, now_ns=time.time_ns()).text
-    return text if len(text.encode()) <= MOST_DOCUMENT_BYTES else None
-
-
-def _unfit(found: Found) -> Failure:
-    return Failure(
+    try:
+        parse_path(found.path)
+        if len(text.encode()) <= MOST_DOCUMENT_BYTES:
+            return text
+    except UsageError:
+        pass
+    raise unreadable(
         found.path,
         "is too large to be pushed, or is not a plain path inside the workspace",
         "Divide, move or rename it.",

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
-    from recollect.stores.pushed import Tokens
+    from recollect.stores.postgres.tokens import PostgresTokens
+
 
 __all__ = ["Token", "create_token", "find_token", "named_agent", "revoke_token"]
 
@@ -35,7 +36,7 @@ _NO_DIGEST = bytes(32)
 
 
 def create_token(  # noqa: PLR0913 - the rights of a token
-    tokens: Tokens,
+    tokens: PostgresTokens,
     agent: str,
     *,
     now: datetime,
@@ -79,7 +80,7 @@ def create_token(  # noqa: PLR0913 - the rights of a token
     return token, f"rct_{token.id}_{secret}"
 
 
-def find_token(tokens: Tokens, text: str, *, now: datetime) -> Token | None:
+def find_token(tokens: PostgresTokens, text: str, *, now: datetime) -> Token | None:
     """Return the token that a client has sent; None if it is wrong, revoked or expired."""
     parts = _FORM.fullmatch(text)
     if parts is None:
@@ -92,7 +93,7 @@ def find_token(tokens: Tokens, text: str, *, now: datetime) -> Token | None:
     return token if token.expires is None or now < token.expires else None
 
 
-def revoke_token(tokens: Tokens, token_id: str) -> None:
+def revoke_token(tokens: PostgresTokens, token_id: str) -> None:
     """Delete a token, given by its id.
 
     Raises:

@@ -7,18 +7,18 @@ as it was, and only what changed is embedded again. It knows nothing of files, s
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
-from recollect.ingest.curated import annotation_of, is_curated, without_annotations
 from recollect.ingest.front_matter import describe
 from recollect.ingest.markdown import BlockKind, blocks
 from recollect.text.conflicts import find_conflicts, without_markers
 from recollect.text.graphemes import last_sentences, split_line
 from recollect.text.size import CHARS_PER_TOKEN, weigh
 from recollect.text.tags import open_fences
-from recollect.types import HEADING_SEPARATOR, SUPERSEDED, Chunk
+from recollect.types import CURATED, HEADING_SEPARATOR, SUPERSEDED, Chunk
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -32,6 +32,11 @@ if TYPE_CHECKING:
 _FENCE_CHARS = 3
 _MIN_LIMIT = 32
 """Least weight of a chunk, as in OpenClaw: below it chunks are fragments of words."""
+_ANNOTATION = re.compile(
+    r"<!--\s*(?P<name>trigger|importance|project)\s*:(?P<value>(?:(?!<!--).)*?)-->"
+)
+_USED = ("importance", "trigger")
+_IMPORTANCE = re.compile(r"10|[1-9]")
 
 
 class NoteLines(NamedTuple):
@@ -48,8 +53,8 @@ class NoteLines(NamedTuple):
         texts = [line.removesuffix("\r") for line in document.text.split("\n")]
         if conflicts := find_conflicts(texts):
             texts = without_markers(texts, conflicts)
-        if is_curated(document.path):
-            texts = [without_annotations(line) for line in texts]
+        if document.path in CURATED:
+            texts = [_without_annotations(line) for line in texts]
         return cls(texts, conflicts, describe(document, texts))
 
 
@@ -66,7 +71,7 @@ def chunk(
     """
     if document.is_media:
         return [_label(document)]
-    has_entries = is_curated(document.path)
+    has_entries = document.path in CURATED
     texts, _, described = lines or NoteLines.of(document)
     found = blocks(texts, first=document.body_line)
     packer = ChunkPacker(
@@ -125,14 +130,9 @@ def _described(chunks: list[Chunk], described: Described) -> list[Chunk]:
     return [replace(chunks[0], triggers=triggers), *chunks[1:]]
 
 
-def _front_lines(document: Document, texts: Sequence[str]) -> Sequence[str]:
-    """Return the lines of the front matter, between its fences."""
-    return texts[1 : max(document.body_line - 2, 1)]
-
-
 def _front(document: Document, texts: Sequence[str]) -> list[Chunk]:
     """Return the chunk of a note that has nothing but front matter, if it has any."""
-    lines = _front_lines(document, texts)
+    lines = texts[1 : max(document.body_line - 2, 1)]  # between its fences
     if not any(map(str.strip, lines)):
         return []
     text = "\n".join(lines)
@@ -140,9 +140,37 @@ def _front(document: Document, texts: Sequence[str]) -> list[Chunk]:
     return [Chunk(document.path, document.source, 2, end, text=text, when=document.when)]
 
 
+def _without_annotations(line: str) -> str:
+    """Return the line without its trailing annotations."""
+    return line[: _text_end(line)]
+
+
 def _annotated(made: Chunk, document: Document) -> Chunk:
-    said = annotation_of(document.text.split("\n")[made.start_line - 1 : made.end_line])
-    return replace(made, importance=said.importance, triggers=said.triggers)
+    """Return an entry with what its trailing annotations say, as in OpenClaw.
+
+    The highest importance counts; triggers are words by which the entry should be found.
+    """
+    lines = document.text.split("\n")[made.start_line - 1 : made.end_line]
+    marks = [mark for line in lines for mark in _ANNOTATION.finditer(line, _text_end(line))]
+    said = {
+        name: [mark["value"].strip() for mark in marks if mark["name"] == name] for name in _USED
+    }
+    valid = [int(value) for value in said["importance"] if _IMPORTANCE.fullmatch(value)]
+    importance = max(valid, default=None)
+    return replace(made, importance=importance, triggers=" ".join(said["trigger"]))
+
+
+def _text_end(line: str) -> int:
+    """Return where the trailing annotations of a line begin; its length if it has none."""
+    end = len(line.rstrip())
+    while line.endswith("-->", 0, end):
+        start = line.rfind("<!--", 0, end)
+        if start < 0 or not _ANNOTATION.fullmatch(line, start, end):
+            break
+        end = start
+        while end and line[end - 1].isspace():
+            end -= 1
+    return len(line) if end == len(line.rstrip()) else end
 
 
 def _label(document: Document) -> Chunk:

@@ -11,7 +11,7 @@ import time
 from bisect import bisect_left
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from recollect.ingest.read import UnreadableError
@@ -103,7 +103,7 @@ def sync_documents(  # noqa: PLR0913 - how much to do, and whom to call
         counts.update(_kind_of_change(each, known, source, departed) for each in together)
     deadline = None if read_seconds is None else time.monotonic() + read_seconds
     suspects = plan.alone(newest_first=deadline is not None)
-    writer = _DocumentWriter(store, known=known)
+    writer = _DocumentWriter(store, known)
     for done, (source, suspect) in enumerate(suspects):
         progress(Step("read", done, len(suspects)))
         if deadline is not None and time.monotonic() > deadline:
@@ -265,6 +265,7 @@ class _Waiting:
     source: Source
 
 
+@dataclass(slots=True)
 class _DocumentWriter:
     """Stores documents in batches: a transaction for each would be half of a first index.
 
@@ -273,44 +274,36 @@ class _DocumentWriter:
     stored. Call `flush` at the end.
     """
 
-    def __init__(self, store: Store, *, known: Stored) -> None:
-        """Store the arguments.
-
-        Args:
-            store: where documents go.
-            known: what was stored when the caller decided to write.
-
-        """
-        self._store = store
-        self._known = known
-        self._waiting: list[_Waiting] = []
-        self._touched: list[Document] = []
-        self._chars = 0
-        self._since = 0.0
+    store: Store
+    known: Stored
+    """What was stored when the caller decided to write."""
+    _waiting: list[_Waiting] = field(default_factory=list)
+    _touched: list[DocumentWrite] = field(default_factory=list)
+    _chars: int = 0
+    _since: float = 0.0
 
     def put(self, taken: Taken, suspect: Found, source: Source) -> None:
         """Store a document with its chunks."""
-        write = _write_of(taken, self._known, recipe=source.recipe)
+        write = _write_of(taken, self.known, recipe=source.recipe)
         self._waiting.append(_Waiting(write, suspect, source))
         self._added(len(write.document.text))
 
     def touch(self, document: Document) -> None:
         """Update the stat of a document whose content is stored."""
-        self._touched.append(document)
+        self._touched.append(DocumentWrite(document, None, ""))
         self._added(0)
 
     def flush(self) -> None:
         """Store what is collected, in one step."""
         waiting, touched = self._waiting, self._touched
         self._waiting, self._touched, self._chars = [], [], 0
-        if touched:
-            self._store.touch_many(touched)
-        if waiting:
-            with _uncollected():
-                stored = self._store.put_many([each.write for each in waiting])
-            for each, is_stored in zip(waiting, stored, strict=True):
-                if not is_stored:
-                    self._put_after_race(each)
+        if not (waiting or touched):
+            return
+        with _uncollected():
+            stored = self.store.put_many([*(each.write for each in waiting), *touched])
+        for each, is_stored in zip(waiting, stored, strict=False):
+            if not is_stored:
+                self._put_after_race(each)
 
     def _added(self, chars: int) -> None:
         now = time.monotonic()
@@ -328,7 +321,7 @@ class _DocumentWriter:
         """
         name = (lost.write.document.source, lost.write.document.path)
         for _ in range(_MOST_RACES - 1):
-            before = self._store.known([name]).get(name)
+            before = self.store.known([name]).get(name)
             try:
                 taken = lost.source.take(lost.suspect)
             except UnreadableError:
@@ -336,7 +329,7 @@ class _DocumentWriter:
             if before is not None and before.digest == taken.document.digest:
                 return
             write = DocumentWrite(taken.document, taken.chunks(), lost.source.recipe, before)
-            if all(self._store.put_many([write])):
+            if all(self.store.put_many([write])):
                 return
 
 
@@ -365,7 +358,8 @@ def _store_together(
             writes = [_write_of(each, known, recipe=source.recipe) for each in changed]
             if all(store.put_many(writes, jointly=True)):
                 same = (each.document for each in taken if each not in changed)
-                store.touch_many([each for each in same if not _is_known(each, known)])
+                others = (each for each in same if not _is_known(each, known))
+                store.put_many([DocumentWrite(each, None, "") for each in others])
                 break
         known = store.known()
         suspects = [found for _, found in make_plan([source], known=known, force=force).suspects]

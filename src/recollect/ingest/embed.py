@@ -7,11 +7,12 @@ fails is a value, and what it embedded before is kept.
 
 from __future__ import annotations
 
-import collections
+import threading
 import time
-from dataclasses import field, replace
+from collections import deque
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
@@ -22,7 +23,6 @@ from recollect.errors import (
     VectorsRejectedError,
 )
 from recollect.ingest.media import load_media
-from recollect.ingest.requests import EmbedRequest, RequestPacker, RequestSizes, WorkerPool
 from recollect.providers.base import EmbedsMedia, EmbedsPatiently, word_reader
 from recollect.records import dataclass
 from recollect.reports import Embedded
@@ -36,9 +36,12 @@ if TYPE_CHECKING:
 
     from recollect.ingest.spaces import Budget, VectorSpace
     from recollect.ingest.vectors import CachedVectors
-    from recollect.providers.base import Provider
+    from recollect.providers.base import Limits, Provider
     from recollect.stores.base import Store
     from recollect.types import Progress, Vector, Vectors
+
+Work = TypeVar("Work")
+Outcome = TypeVar("Outcome")
 
 _PAGE = 1024  # texts fetched from the store at once
 _MOST_UNANSWERED = 3  # requests in a row without an answer: the server is gone
@@ -74,22 +77,17 @@ def embed_missing(  # noqa: PLR0913 - the parts that meet here
 
     """
     provider, max_texts = space.provider, budget.texts
-    run = _EmbedRun(provider, vectors=vectors, pending=pending, progress=progress)
+    run = _EmbedRun(provider, put=vectors.put, pending=pending, progress=progress)
     run.deadline = budget.deadline
 
     def missing(*, media: bool) -> Iterator[Missing]:
         """Yield what has to be embedded; what the cache holds is stored on the way."""
         after = 0
+        # Texts that were embedded without word codes get them in a whole run, not during a search.
+        words = max_texts is None and word_reader(provider) is not None
+        texts = replace(space.texts, media=media, words=words)
         while max_texts is None or run.seen < max_texts:
-            page = store.missing(
-                space.fingerprint,
-                limit=_PAGE,
-                after=after,
-                media=media,
-                # An index of an earlier version gets them in a whole run, not during a search.
-                words=max_texts is None and word_reader(provider) is not None,
-                other=space.other,
-            )
+            page = store.missing(texts, limit=_PAGE, after=after)
             if not page:
                 return
             after = page[-1].number
@@ -169,32 +167,19 @@ def embed_texts(
         ProviderError: the provider did not answer, or accepted not even half of them.
 
     """
-    kept = _Kept()
-    run = _EmbedRun(provider, vectors=kept, pending=len(texts), progress=progress, role=role)
+    kept: dict[str, Vector] = {}
+
+    def keep(digests: Sequence[str], vectors: Vectors, words: Sequence[bytes] | None) -> None:
+        del words
+        kept.update(zip(digests, vectors, strict=True))
+
+    run = _EmbedRun(provider, put=keep, pending=len(texts), progress=progress, role=role)
     run.deadline = deadline
     run.embed((Missing(text, text) for text in texts), ask=run.ask_texts)
     run.check_answered(least=len(texts) // 2)
-    if not run.is_in_time:
+    if run.is_late:
         return None
-    return np.stack([kept.vectors[text] for text in texts if text in kept.vectors])
-
-
-class _Vectors(Protocol):
-    """Where a run puts the vectors it gets."""
-
-    def put(self, digests: Sequence[str], vectors: Vectors, words: Sequence[bytes] | None) -> None:
-        """Store vectors that were just embedded, and word codes if there are some."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    """Vectors that are stored nowhere."""
-
-    vectors: dict[str, Vector] = field(default_factory=dict)
-
-    def put(self, digests: Sequence[str], vectors: Vectors, words: Sequence[bytes] | None) -> None:
-        del words
-        self.vectors.update(zip(digests, vectors, strict=True))
+    return np.stack([kept[text] for text in texts if text in kept])
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,24 +203,25 @@ class _EmbedRun:
         self,
         provider: Provider,
         *,
-        vectors: _Vectors,
+        put: Callable[[Sequence[str], Vectors, Sequence[bytes] | None], None],
         pending: int,
         progress: Progress,
         role: Role = Role.DOCUMENT,
     ) -> None:
         self._provider = provider
-        self._vectors = vectors
+        self._put = put
         self._pending = pending
         self._progress = progress
         self._role = role
         self._sizes = RequestSizes()
         self._report = Embedded()
-        self._returned: collections.deque[EmbedRequest] = collections.deque()
+        self._returned: deque[EmbedRequest] = deque()
         self._unanswered = 0
         self._refused: list[Missing] = []
         self._left_out: ProviderError | None = None
         self._end: ProviderError | None = None
-        self._is_late = False
+        self.is_late = False
+        """Whether the deadline left some work undone."""
         self.seen = 0
         """Texts without a vector that the run has come across."""
 
@@ -262,11 +248,11 @@ class _EmbedRun:
                     break
                 finished = pool.next_outcome(wait_seconds=self._time_left())
                 if finished is None:  # the answers may still come, but nobody waits for them
-                    self._is_late = True
+                    self.is_late = True
                     return
                 self._take(*finished)
                 pool.drop_outcome()
-            self._is_late = self._time_left() == 0
+            self.is_late = self._time_left() == 0
         except BaseException:
             self._store_paid(pool)
             raise
@@ -299,11 +285,6 @@ class _EmbedRun:
         """Leave texts to another provider."""
         self._report.left += tuple(digests)
 
-    @property
-    def is_in_time(self) -> bool:
-        """Whether the deadline left some work undone."""
-        return not self._is_late
-
     def check_answered(self, *, least: int) -> None:
         """Raise why there are too few answers.
 
@@ -319,7 +300,7 @@ class _EmbedRun:
     def finished(self, *, is_whole: bool) -> Embedded:
         """Return what was done, and why not more."""
         error = self._end or self._left_out
-        self._report.is_complete = is_whole and self._end is None and not self._is_late
+        self._report.is_complete = is_whole and self._end is None and not self.is_late
         self._report.refused = tuple(missing.digest for missing in self._refused)
         if error is not None:
             message = error.message + _left_out_sentence(self._refused)
@@ -384,7 +365,7 @@ class _EmbedRun:
         *,
         words: list[bytes] | None = None,
     ) -> None:
-        self._vectors.put([missing.digest for missing in texts], vectors, words)
+        self._put([missing.digest for missing in texts], vectors, words)
         self._unanswered = 0
         self._sizes.taken(len(texts))
         self._report.done += len(texts)
@@ -465,3 +446,145 @@ def _embed_or_part(provider: Provider, text: str) -> Vector:
     except RequestRefusedError:
         return _embed_in_parts(provider, text)
     return vector
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedRequest:
+    """Texts, or media files, that travel in one request."""
+
+    texts: tuple[Missing, ...]
+    tokens: int
+    attempts: int = 0
+    """How often it came back because the server did not answer."""
+
+    @classmethod
+    def of(cls, texts: Iterable[Missing]) -> EmbedRequest:
+        """Return a request for all these texts."""
+        held = tuple(texts)
+        return cls(held, sum(estimate_tokens(missing.text) for missing in held))
+
+    def halves(self) -> tuple[EmbedRequest, EmbedRequest]:
+        """Return two requests with half of the texts each."""
+        middle = len(self.texts) // 2
+        return self.of(self.texts[:middle]), self.of(self.texts[middle:])
+
+
+class RequestPacker:
+    """Fills requests from a stream of texts, whatever file each came from."""
+
+    def __init__(self, texts: Iterator[Missing], *, limits: Limits) -> None:
+        self._texts = texts
+        self._limits = limits
+        self._held_back: Missing | None = None
+
+    def next(self, max_texts: int | None) -> EmbedRequest | None:
+        """Return a request as full as the limits and `max_texts` allow; None if no text is left.
+
+        A text larger than a whole request travels alone: only the server knows whether it fits.
+        """
+        held: list[Missing] = []
+        tokens = load_bytes = 0
+        while len(held) < min(self._limits.texts, max_texts or self._limits.texts):
+            missing = self._held_back or next(self._texts, None)
+            self._held_back = None
+            if missing is None:
+                break
+            tokens += estimate_tokens(missing.text)
+            load_bytes += base64_bytes(missing.size_bytes)
+            is_full = tokens > self._limits.tokens or load_bytes > self._limits.media_bytes
+            if held and is_full:
+                self._held_back = missing
+                break
+            held.append(missing)
+        return EmbedRequest.of(held) if held else None
+
+
+def base64_bytes(size_bytes: int) -> int:
+    """Return how many bytes a file takes when it travels as base64."""
+    return -(-size_bytes // 3) * 4
+
+
+@dataclass(slots=True)
+class RequestSizes:
+    """How many texts a server accepts in one request, learned from what it took and refused."""
+
+    most_taken: int = 0
+    least_refused: int | None = None
+
+    def taken(self, count: int) -> None:
+        """Record that a request with so many texts was accepted."""
+        self.most_taken = max(self.most_taken, count)
+
+    def refused(self, count: int) -> None:
+        """Record that a request with so many texts was refused."""
+        if count > 1:
+            self.least_refused = min(count, self.least_refused or count)
+
+    @property
+    def max_texts(self) -> int | None:
+        """Return how many to send: halfway between what was taken and what was refused.
+
+        None is no limit. If as many were taken as were refused, a text was refused, not the number.
+        """
+        if self.least_refused is None or self.most_taken >= self.least_refused:
+            return None
+        return max((self.most_taken + self.least_refused) // 2, 1)
+
+
+class WorkerPool(Generic[Work, Outcome]):
+    """Runs at most `size` pieces of work at once; outcomes come back in the order they finish.
+
+    Its threads are daemons: a process that is told to end does not wait for a server.
+    """
+
+    def __init__(self, work: Callable[[Work], Outcome], *, size: int) -> None:
+        self._work = work
+        self._size = size
+        self._running = 0
+        self._finished: deque[tuple[Work, Outcome | BaseException]] = deque()
+        self._changed = threading.Condition()
+
+    @property
+    def is_idle(self) -> bool:
+        """True if nothing is running and every outcome was dropped."""
+        return self._running == 0 and not self._finished
+
+    @property
+    def has_room(self) -> bool:
+        """True if another piece of work may start."""
+        return self._running < self._size
+
+    def start(self, piece: Work) -> None:
+        """Start a piece of work; a pool of one does it here and now."""
+        self._running += 1
+        if self._size == 1:
+            self._run(piece)
+        else:
+            threading.Thread(target=self._run, args=(piece,), daemon=True).start()
+
+    def next_outcome(
+        self, *, wait_seconds: float | None = None
+    ) -> tuple[Work, Outcome | BaseException] | None:
+        """Wait for the next piece of work to finish; None if it did not in time.
+
+        It stays the next one until it is dropped: an interrupt between the two loses nothing.
+        """
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._finished, timeout=wait_seconds):
+                return None
+        return self._finished[0]
+
+    def drop_outcome(self) -> None:
+        """Go on to the one after it."""
+        self._running -= 1
+        self._finished.popleft()
+
+    def _run(self, piece: Work) -> None:
+        outcome: Outcome | BaseException
+        try:
+            outcome = self._work(piece)
+        except Exception as error:  # noqa: BLE001 - handed to the caller, whatever it is
+            outcome = error
+        with self._changed:
+            self._finished.append((piece, outcome))
+            self._changed.notify()

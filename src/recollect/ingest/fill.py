@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from recollect.ingest.spaces import Budget, VectorSpace
     from recollect.providers.chain import Chain, Choice
     from recollect.reports import Report
-    from recollect.stores.base import Coverage, Store, VectorCache
+    from recollect.stores.base import Coverage, Store
+    from recollect.stores.cache import VectorCache
     from recollect.types import Fingerprint, Progress
 
 _UNREAD = (
@@ -91,7 +92,7 @@ class Embedder:
                 spaces = spaces_of(self.chain, held, media_roots=self.media_roots)
                 budget = budget.within(budget.embed_seconds)
                 embedded = self._fill_all(spaces, choice, budget, progress, is_due=is_due)
-                coverage = self._coverage(spaces)
+                coverage = self._coverage(spaces, remember=is_due)
                 later = pending_later(spaces, store=self.store)
         return self._reported(report, spaces, embedded, coverage, later=later)
 
@@ -115,8 +116,11 @@ class Embedder:
         notices = (choice.notice, *done.notices, unread)
         return replace(done, degradation=why, notices=tuple(each for each in notices if each))
 
-    def _coverage(self, spaces: Sequence[VectorSpace]) -> Coverage:
-        return spaces[0].coverage(self.store) if spaces else self.store.coverage(None)
+    def _coverage(self, spaces: Sequence[VectorSpace], *, remember: bool = False) -> Coverage:
+        if not spaces:
+            return self.store.coverage(None)
+        words = word_reader(spaces[0].provider) is not None
+        return self.store.coverage(replace(spaces[0].texts, words=words), remember=remember)
 
     def _is_due(self, spaces: Sequence[VectorSpace], coverage: Coverage) -> bool:
         """Return whether a text has no vector that the provider did not refuse already."""
@@ -127,12 +131,8 @@ class Embedder:
         if space is None or coverage.pending > len(refused):
             return coverage.pending > 0
         # Refused texts may be gone, and as many new ones wait in their place.
-        missing = self.store.missing(
-            space,
-            limit=min(coverage.pending, _LOOKED_AT),
-            media=bool(self.media_roots),
-            other=spaces[0].other,
-        )
+        limit = min(coverage.pending, _LOOKED_AT)
+        missing = self.store.missing(spaces[0].texts, limit=limit)
         return any(each.digest not in refused for each in missing)
 
     def _reported(
@@ -164,15 +164,13 @@ class Embedder:
     ) -> Embedded:
         """Fill the spaces in which each text has its one vector, and publish the first."""
         first = spaces[0]
-        embedded = self._fill(first, first.coverage(self.store).pending, budget, progress)
+        embedded = self._fill(first, self._coverage(spaces).pending, budget, progress)
         for space in spaces[1:]:
             if embedded.left and not space.is_last:
                 added = self._fill(space, len(embedded.left), budget, progress)
                 embedded = added.after(embedded)
         if first.is_begun(self.store):
             self._publish(spaces, is_complete=embedded.is_complete)
-            words = word_reader(first.provider) is not None
-            self.store.note_embedded(first.fingerprint, words=words, other=first.other)
         return embedded
 
     def _fill_last(
@@ -191,7 +189,7 @@ class Embedder:
             progress(replace(step, done=before + step.done, total=before + step.total))
 
         embedded = self._fill(space, waiting, budget.within(_SLICE_SECONDS), told)
-        store.note_embedded(space.fingerprint, words=False, other=space.other)
+        store.coverage(space.texts, remember=True)
         return embedded.degradation
 
     def _fill(

@@ -16,31 +16,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.reports import Failure
 from recollect.text.confined import NOT_TEXT, is_inside, scan_inside, shown_instead
-from recollect.types import Stat
+from recollect.types import SourceKind, Stat
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from recollect.types import Modality, SourceKind
+    from recollect.types import Modality
 
 SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages", "venv"})
 """Folders of other tools. Hidden ones, such as .git, .obsidian and .venv, are always skipped."""
 _MAX_DEPTH = 64
 _MAX_PATH_CHARS = 4000
 """Folders are opened one by one from the top, so a thousand nested ones would take seconds."""
-
-
-class Seen(NamedTuple):
-    """A file that was found."""
-
-    path: str
-    """Path as stored: relative to the workspace, with forward slashes."""
-    file: str
-    real: str
-    """Its path with all links resolved, which identifies the file."""
-    boundary: Path
-    """The resolved path that it does not lead out of."""
-    stat: Stat
 
 
 class Found(NamedTuple):
@@ -53,9 +40,11 @@ class Found(NamedTuple):
     boundary: Path
     """The folder that the file must not lead out of, with all links resolved."""
     stat: Stat
-    source: SourceKind
+    source: SourceKind = SourceKind.MEMORY
     media: Modality | None = None
     """Kind of media file; None for a text."""
+    real: str = ""
+    """Its path with all links resolved, which identifies a file that was searched for."""
 
     @property
     def file(self) -> Path:
@@ -92,7 +81,7 @@ class FolderSearch:
             max_depth: how many folders deep to go; None is no limit.
 
         """
-        self.seen: list[Seen] = []
+        self.seen: list[Found] = []
         self.failures: list[Failure] = []
         self._boundary = boundary
         self._boundary_path = Path(boundary)
@@ -191,7 +180,7 @@ class FolderSearch:
             self._fail(path, "is not a regular file", "Rename or remove it.")
             return
         stat = Stat(status.st_size, status.st_mtime_ns)
-        self.seen.append(Seen(path, file, real, self._boundary_path, stat))
+        self.seen.append(Found(path, file, self._boundary_path, stat, real=real))
 
     def _fail(self, path: str, reason: str, action: str) -> None:
         self.failures.append(Failure(path, reason, action))

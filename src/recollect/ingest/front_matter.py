@@ -1,4 +1,4 @@
-"""The front matter of a note: YAML between two `---` or TOML between two `+++`, and what it says.
+"""The front matter of a note: YAML between two `---`, and what it says.
 
 The keys are the same in every note and say nothing; the values are words to find the note by. The
 title is a heading like any other, the rest belongs to the note's first chunk.
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     from recollect.types import Document
 
-_YAML, _TOML = "---", "+++"
-_CLOSERS = {_YAML: ("---", "..."), _TOML: ("+++",)}
+_OPENER, _CLOSERS = "---", ("---", "...")
 _FIELD = re.compile(r"([^\W\d][\w.-]*)\s*:(?:\s+(.*))?$")
 _NESTED = re.compile(r" +\S|- |-$")
 _COMMENT = re.compile(r"(?:^|\s)#.*")
@@ -42,15 +41,6 @@ _DAY_OR_NUMBER = re.compile(r"[0-9][-0-9:.TZ+ ]*|true|false|null", re.IGNORECASE
 _MAX_TAGS = 200
 _MAX_WORDS_CHARS = 2000
 """Characters of aliases, and of other values; more is another program's data."""
-_MAX_TOML_CHARS = 4000
-"""The parser takes quadratic time for a key of many parts."""
-_MAX_TOML_DEPTH = 20
-_NO_TOML = (
-    "begins with TOML front matter that is not valid, or is longer than "
-    f"{_MAX_TOML_CHARS} characters: it is treated as text"
-)
-
-
 SHORTEN = "Correct or shorten the front matter."
 """What to do about front matter of which something is left out."""
 
@@ -81,24 +71,20 @@ class Described:
 
 
 def front_matter(text: str) -> FrontMatter:
-    """Return the fields at the top of a text: flat `key: value` lines, or all of TOML.
+    """Return the fields at the top of a text: flat `key: value` lines.
 
     This is not a YAML parser: nested values are skipped. Anything that does not look like front
     matter from its first line to its last is body: metadata may be ignored, text may not be lost.
     """
     absent = FrontMatter({}, 1)
-    fence = text[:3]
-    if fence not in _CLOSERS:
+    if not text.startswith(_OPENER):
         return absent
     lines = text.split("\n")
-    if lines[0].rstrip() != fence:
+    if lines[0].rstrip() != _OPENER:
         return absent
-    closers = _CLOSERS[fence]
-    end = next((at for at, line in enumerate(lines) if at and line.rstrip() in closers), None)
-    if end is None:
-        return absent
-    fields = _toml_fields(lines[1:end]) if fence == _TOML else _yaml_fields(lines[1:end])
-    return absent if fields is None else FrontMatter(fields, end + 2)
+    end = next((at for at, line in enumerate(lines) if at and line.rstrip() in _CLOSERS), None)
+    fields = None if end is None else _fields(lines[1:end])
+    return absent if end is None or fields is None else FrontMatter(fields, end + 2)
 
 
 def describe(document: Document, lines: Sequence[str]) -> Described:
@@ -107,15 +93,12 @@ def describe(document: Document, lines: Sequence[str]) -> Described:
     from recollect.text.tags import MAX_TAG_CHARS, declared, names_in  # noqa: PLC0415 - to read needs none
 
     inside = lines[1 : max(document.body_line - 2, 1)]
-    is_toml = lines[0].rstrip() == _TOML
-    if is_toml and document.body_line == 1 and any(line.rstrip() == _TOML for line in lines[1:]):
-        return Described(left_out=_NO_TOML)
     title = ""
     tags: list[str] = []
     aliases: list[str] = []
     words: list[str] = []
     is_superseded = False
-    for is_top, key, value in _toml_values(inside) if is_toml else _yaml_values(inside):
+    for is_top, key, value in _values(inside):
         if key == "title" and not title:
             title = value[:MAX_TITLE_CHARS]
             words.append(value[MAX_TITLE_CHARS:])
@@ -157,7 +140,7 @@ def _left_out(tags: int, chars: int) -> str:
     return f"has front matter that is not searched: {' and '.join(parts)}" if parts else ""
 
 
-def _yaml_fields(lines: Iterable[str]) -> dict[str, str] | None:
+def _fields(lines: Iterable[str]) -> dict[str, str] | None:
     fields: dict[str, str] = {}
     for line in lines:
         if found := _FIELD.match(line):
@@ -181,7 +164,7 @@ def _plain(value: str) -> str:
     return _COMMENT.sub("", value).strip()
 
 
-def _yaml_values(lines: Sequence[str]) -> Iterator[tuple[bool, str, str]]:
+def _values(lines: Sequence[str]) -> Iterator[tuple[bool, str, str]]:
     """Yield each value with its key, and whether that is a key of the note, not of a nested value.
 
     Those of a list are yielded one by one, and each line of a text that follows `|` or `>`.
@@ -216,46 +199,3 @@ def _yaml_values(lines: Sequence[str]) -> Iterator[tuple[bool, str, str]]:
 def _tags_in_line(text: str) -> list[str]:
     """Return the tags of one line, separated by commas or else by spaces."""
     return [text] if "," in text else text.split()
-
-
-def _toml_fields(lines: Sequence[str]) -> dict[str, str] | None:
-    found = _toml(lines)
-    if found is None:
-        return None
-    return {key: value for depth, _, key, value in reversed(found) if depth == 1}
-
-
-def _toml_values(lines: Sequence[str]) -> Iterator[tuple[bool, str, str]]:
-    return ((is_top, key, value) for _, is_top, key, value in _toml(lines) or ())
-
-
-def _toml(lines: Sequence[str]) -> list[tuple[int, bool, str, str]] | None:
-    """Return each value with its depth, whether its key is the note's own, and the nearest key.
-
-    They are in order; None if not all can be read.
-    """
-    import tomllib  # noqa: PLC0415 - few notes need it
-
-    text = "\n".join(lines)
-    if len(text) > _MAX_TOML_CHARS:
-        return None
-    try:
-        return list(_flattened(tomllib.loads(text)))
-    except (ValueError, RecursionError):  # also a number of too many digits
-        return None
-
-
-def _flattened(table: Mapping[str, object]) -> Iterator[tuple[int, bool, str, str]]:
-    waiting: list[tuple[int, bool, str, object]] = [(0, False, "", table)]
-    while waiting:
-        depth, is_top, key, value = waiting.pop()
-        if depth > _MAX_TOML_DEPTH:
-            raise ValueError("nested too deeply")
-        if isinstance(value, dict):
-            inner = reversed(value.items())
-            waiting += [(depth + 1, value is table, name.lower(), each) for name, each in inner]
-        elif isinstance(value, list):
-            waiting += [(depth + 1, is_top, key, each) for each in reversed(value)]
-        # An escape may stand for a line break, or for NUL, which no text may contain.
-        elif plain := " ".join(str(value).replace("\0", " ").split()):
-            yield depth, is_top, key, plain

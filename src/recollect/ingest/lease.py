@@ -7,7 +7,6 @@ processes, not a lock: the store itself lets one transaction write at a time.
 
 from __future__ import annotations
 
-import contextlib
 import contextvars
 import os
 import platform
@@ -24,7 +23,7 @@ from recollect.stores.base import Holder
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from recollect.stores.base import Leases, Store
+    from recollect.stores.base import Store
     from recollect.types import Progress, Step
 
 WRITER = "writer"
@@ -68,18 +67,14 @@ class WriterLease:
         """
         started = time.monotonic()
         is_waiting = False
-        with contextlib.ExitStack() as unless_taken:
-            leases = self._store.leases()
-            unless_taken.callback(leases.close)
-            while (holder := self._take(leases)) is not None:
-                if wait_seconds is not None and time.monotonic() - started >= wait_seconds:
-                    return holder
-                if not is_waiting:
-                    on_wait(holder)
-                    is_waiting = True
-                time.sleep(_ASK_AGAIN_SECONDS)
-            self._start_heart(leases)
-            unless_taken.pop_all()
+        while (holder := self._take()) is not None:
+            if wait_seconds is not None and time.monotonic() - started >= wait_seconds:
+                return holder
+            if not is_waiting:
+                on_wait(holder)
+                is_waiting = True
+            time.sleep(_ASK_AGAIN_SECONDS)
+        self._start_heart()
         return None
 
     def release(self) -> None:
@@ -104,12 +99,12 @@ class WriterLease:
 
         return check
 
-    def _take(self, leases: Leases) -> Holder | None:
+    def _take(self) -> Holder | None:
         try:
-            return take(leases, self._claim(), is_gone=is_gone)
+            return take(self._store, self._claim(), is_gone=is_gone)
         except StoreBusyError:
             # A transaction that does not end, of a suspended process say: reading still works.
-            holder = leases.holder(WRITER)
+            holder = self._store.lease(WRITER, lambda held: held)
             if holder is None:
                 raise
             return holder
@@ -119,42 +114,37 @@ class WriterLease:
         self._token = uuid.uuid4().hex
         return Holder(self._token, self._purpose, os.getpid(), platform.node(), now, now)
 
-    def _start_heart(self, leases: Leases) -> None:
+    def _start_heart(self) -> None:
         self._ended.clear()
         self._is_lost = False
         # In the caller's context: a caller with little patience also has little when releasing.
         run = contextvars.copy_context().run
         heart = threading.Thread(
-            target=run,
-            args=(self._beat_until_released, leases),
-            name="recollect-lease",
-            daemon=True,
+            target=run, args=(self._beat_until_released,), name="recollect-lease", daemon=True
         )
         heart.start()  # fails without memory for it: then there is nothing to wait for
         self._heart = heart
 
-    def _beat_until_released(self, leases: Leases) -> None:
+    def _beat_until_released(self) -> None:
         try:
             while not self._ended.wait(_BEAT_SECONDS):
-                self._beat(leases)
+                self._beat()
                 if self._is_lost:
                     return
-            give_back(leases, token=self._token)
+            give_back(self._store, token=self._token)
         except StoreError:
             # The store cannot be written: the work itself finds that out and reports it. A lease
             # that could not be given back lapses like that of a silent holder.
             self._is_lost = True
-        finally:
-            leases.close()
 
-    def _beat(self, leases: Leases) -> None:
+    def _beat(self) -> None:
         try:
-            self._is_lost = not beat(leases, token=self._token, now=time.time())
+            self._is_lost = not beat(self._store, token=self._token, now=time.time())
         except StoreBusyError:
             return  # a long transaction, maybe our own: the next beat tells
 
 
-def take(leases: Leases, wanted: Holder, *, is_gone: Callable[[Holder], bool]) -> Holder | None:
+def take(store: Store, wanted: Holder, *, is_gone: Callable[[Holder], bool]) -> Holder | None:
     """Take the lease, unless a holder who is not gone has it; return that holder.
 
     Raises:
@@ -165,32 +155,28 @@ def take(leases: Leases, wanted: Holder, *, is_gone: Callable[[Holder], bool]) -
     def decide(held: Holder | None) -> Holder:
         return wanted if held is None or is_gone(held) else held
 
-    after = leases.change(WRITER, decide)
+    after = store.lease(WRITER, decide)
     return None if after == wanted else after
 
 
-def beat(leases: Leases, *, token: str, now: float) -> bool:
+def beat(store: Store, *, token: str, now: float) -> bool:
     """Record a heartbeat; return False if another process has taken the lease over."""
 
     def decide(held: Holder | None) -> Holder | None:
         return replace(held, beat=now) if held and held.token == token else held
 
-    after = leases.change(WRITER, decide)
+    after = store.lease(WRITER, decide)
     return after is not None and after.token == token
 
 
-def give_back(leases: Leases, *, token: str) -> None:
+def give_back(store: Store, *, token: str) -> None:
     """Release the lease, if this token still holds it."""
-    leases.change(WRITER, lambda held: None if held and held.token == token else held)
+    store.lease(WRITER, lambda held: None if held and held.token == token else held)
 
 
 def at_work(store: Store) -> str | None:
     """Return who is doing long work on a store, in words; None if nobody is."""
-    leases = store.leases()
-    try:
-        holder = leases.holder(WRITER)
-    finally:
-        leases.close()
+    holder = store.lease(WRITER, lambda held: held)
     return None if holder is None or is_gone(holder) else describe(holder)
 
 

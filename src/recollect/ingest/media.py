@@ -31,9 +31,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from recollect.ingest.folders import Found
-    from recollect.ingest.options import MediaOptions
     from recollect.stores.base import Missing
 
+MOST_BYTES = 10 * 1024 * 1024
+"""Larger files are left out."""
+_MAKE_ROOM = "Make the file smaller, or exclude it."
 _LAYER_BITS = 0b0000_0110
 _LAYER_3 = 0b0000_0010
 _SYNC_BITS = 0b1110_0000
@@ -89,7 +91,7 @@ def label_of(path: str) -> str:
     return f"{form.modality.capitalize()} file: {name}" if form else name
 
 
-def read_media(found: Found, *, options: MediaOptions, now_ns: int) -> Document:
+def read_media(found: Found, *, now_ns: int) -> Document:
     """Return a media file as a Document whose text is its label.
 
     Raises:
@@ -97,8 +99,7 @@ def read_media(found: Found, *, options: MediaOptions, now_ns: int) -> Document:
 
     """
     form = format_of(found.path)
-    limit = options.max_file_bytes
-    content, stat = content_of(found, max_bytes=limit, action=_make_room(limit))
+    content, stat = content_of(found, max_bytes=MOST_BYTES, action=_MAKE_ROOM)
     if form is None or not form.fits(content):
         named = form.name if form else "media"
         action = "Give it the right suffix, or exclude it."
@@ -115,16 +116,11 @@ def read_media(found: Found, *, options: MediaOptions, now_ns: int) -> Document:
     )
 
 
-def oversize(found: Found, *, options: MediaOptions) -> Failure | None:
+def oversize(found: Found) -> Failure | None:
     """Return why a media file is left out for its size; None if it is small enough."""
-    limit = options.max_file_bytes
-    if found.media is None or found.stat.size_bytes <= limit:
+    if found.media is None or found.stat.size_bytes <= MOST_BYTES:
         return None
-    return Failure(found.path, too_large(limit), _make_room(limit), is_left_out=True)
-
-
-def _make_room(limit: int) -> str:
-    return f"Raise multimodal.max_file_bytes ({limit}), make the file smaller, or exclude it."
+    return Failure(found.path, too_large(MOST_BYTES), _MAKE_ROOM, is_left_out=True)
 
 
 def load_media(missing: Missing, *, roots: Sequence[Path]) -> Media | None:

@@ -6,45 +6,14 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from recollect.records import dataclass
-from recollect.text.setting import paths, setting, some_of, switch, user_setting, whole
+from recollect.text.setting import paths, setting, switch, user_setting, whole
 from recollect.text.terms import TERMS_VERSION
-from recollect.types import Modality
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 CHUNK_VERSION = 10
 """Raise it when equal documents and options give other chunks than before."""
-
-
-def _modalities(value: object) -> tuple[Modality, ...]:
-    return tuple(map(Modality, some_of([each.value for each in Modality])(value)))
-
-
-@dataclass(frozen=True, slots=True)
-class MediaOptions:
-    """Which media files are indexed; by default none."""
-
-    enabled: bool = user_setting(
-        "multimodal.enabled",
-        False,
-        switch,
-        "send images and recordings in extra_paths to gemini to be embedded",
-    )
-    modalities: tuple[Modality, ...] = user_setting(
-        "multimodal.modalities", tuple(Modality), _modalities, "which media to embed"
-    )
-    max_file_bytes: int = user_setting(
-        "multimodal.max_file_bytes",
-        10 * 1024 * 1024,
-        whole(1, 70_000_000),
-        "leave out larger files",
-    )
-
-    @property
-    def accepted(self) -> tuple[Modality, ...]:
-        """Return the kinds of media files to index."""
-        return self.modalities if self.enabled else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +26,13 @@ class WalkOptions:
     """Absolute, below `~` or relative to the workspace."""
     exclude: tuple[str, ...] = setting("exclude", (), paths, "globs of files to leave out")
     """Matched against stored paths; a folder that matches is left out with all it contains."""
-    media: MediaOptions = field(default_factory=MediaOptions)
-    """Which media files are indexed besides Markdown; only from the extra paths."""
+    media: bool = user_setting(
+        "multimodal.enabled",
+        False,
+        switch,
+        "send images and recordings in extra_paths to gemini to be embedded",
+    )
+    """Whether media files are indexed besides Markdown; only from the extra paths."""
     stays_inside: bool = False
     """Whether the extra paths may not lead out of the workspace: its own file names them."""
     user_home: Path | None = None
@@ -84,11 +58,6 @@ class IngestOptions:
 
     walk: WalkOptions = field(default_factory=WalkOptions)
     chunk: ChunkOptions = field(default_factory=ChunkOptions)
-
-    @property
-    def takes_media(self) -> bool:
-        """True if media files are indexed; then the configured provider embeds them."""
-        return self.walk.media.enabled
 
     @property
     def recipe(self) -> str:

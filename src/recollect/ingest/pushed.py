@@ -14,6 +14,7 @@ from recollect.errors import DocumentSizeError, NotFoundError, UsageError
 from recollect.ingest.folders import Found
 from recollect.ingest.read import UnreadableError, decoded, document_of, unreadable
 from recollect.ingest.source import taken_note
+from recollect.text.confined import shown_instead
 from recollect.text.safe import on_one_line
 from recollect.text.terminal import INVISIBLE
 from recollect.types import SourceKind, Stat
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from recollect.ingest.options import IngestOptions
     from recollect.ingest.source import Taken
     from recollect.reports import Failure
-    from recollect.stores.pushed import PushedChange, PushedDocument, PushedDocuments
+    from recollect.stores.postgres.pushed import PostgresPushed
+    from recollect.stores.pushed import PushedChange, PushedDocument
     from recollect.types import Document
 
 MOST_PATH_CHARS = 400
@@ -42,7 +44,7 @@ def parse_path(path: str) -> str:
     """Return the path of a pushed document as it is stored.
 
     Raises:
-        UsageError: it is not a path that a document may have.
+        UsageError: it is not a path that a document may have, or does not look like what it is.
 
     """
     parts = path.split("/")
@@ -50,30 +52,18 @@ def parse_path(path: str) -> str:
         _PART.fullmatch(part) and part[0] != _HIDDEN and part == part.strip() and part[-1] != "."
         for part in parts
     )
-    if is_plain and len(path) <= MOST_PATH_CHARS and _is_text(path) and path.endswith(_SUFFIX):
-        return path
-    raise UsageError(
-        f"{on_one_line(ascii(path[:MOST_PATH_CHARS]))} cannot be the path of a document.",
-        action="Use a relative path such as memory/2026-02-01.md, without hidden folders.",
-    )
-
-
-def parse_new_path(path: str) -> str:
-    """Return the path of a document to be written: it also looks like what it is.
-
-    Documents that were stored before this rule are still read and deleted.
-
-    Raises:
-        UsageError: it is not a path that a document may have.
-
-    """
-    hidden = _INVISIBLE.search(parse_path(path))
-    if hidden is None:
-        return path
-    raise UsageError(
-        f"The path {path!a} contains an invisible character, U+{ord(hidden[0]):04X}.",
-        action="Rename the document without it.",
-    )
+    is_short = len(path) <= MOST_PATH_CHARS
+    if not (is_plain and is_short and shown_instead(path) is None and path.endswith(_SUFFIX)):
+        raise UsageError(
+            f"{on_one_line(ascii(path[:MOST_PATH_CHARS]))} cannot be the path of a document.",
+            action="Use a relative path such as memory/2026-02-01.md, without hidden folders.",
+        )
+    if hidden := _INVISIBLE.search(path):
+        raise UsageError(
+            f"The path {path!a} contains an invisible character, U+{ord(hidden[0]):04X}.",
+            action="Rename the document without it.",
+        )
+    return path
 
 
 class PushedSource:
@@ -84,7 +74,7 @@ class PushedSource:
 
     def __init__(
         self,
-        pushed: PushedDocuments,
+        pushed: PostgresPushed,
         *,
         options: IngestOptions,
         left_out: str,
@@ -144,7 +134,7 @@ class PushedSource:
         return taken_note(note, options=self._options.chunk)
 
 
-def read_pushed(pushed: PushedDocuments, found: Found) -> Document:
+def read_pushed(pushed: PostgresPushed, found: Found) -> Document:
     """Return a pushed document as files are read.
 
     Raises:
@@ -173,7 +163,7 @@ class PushedBook:
 
     def __init__(
         self,
-        pushed: PushedDocuments,
+        pushed: PostgresPushed,
         *,
         on_change: Callable[[Sequence[str]], object],
     ) -> None:
@@ -253,9 +243,7 @@ class PushedBook:
             StorageLimitError: a document is too large, or the memory would hold too much.
 
         """
-        paths = [
-            (parse_path if each.content is None else parse_new_path)(each.path) for each in changes
-        ]
+        paths = [parse_path(each.path) for each in changes]
         if len(set(paths)) < len(paths):
             raise UsageError("A path is named twice.", action="Name each path once.")
         for each in changes:
@@ -294,11 +282,3 @@ def _require_text(change: PushedChange) -> None:
     except UnreadableError as error:
         failure = error.failure
         raise UsageError(f"{failure.path} {failure.reason}.", action="Send it as text.") from error
-
-
-def _is_text(path: str) -> bool:
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -13,10 +13,9 @@ from datetime import date
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from recollect.ingest.curated import is_curated
 from recollect.reports import Excerpt, Failure
 from recollect.text.confined import RefusedError, TooLargeError, open_inside, read_bounded
-from recollect.types import Document, Stat, digest_of
+from recollect.types import CURATED, Document, Stat, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -156,7 +155,7 @@ def when_of(path: str, *, front_matter: Mapping[str, str]) -> date | None:
     its front matter, then the nearest dated folder. A file's age on disk never counts: copying a
     folder must not change what its notes are about.
     """
-    if is_curated(path):
+    if path in CURATED:
         return None
     *folders, name = path.split("/")
     return (

@@ -99,7 +99,7 @@ class NotesSource:
         return walk(self._workspace, options=self._options.walk)
 
     def dropped(self, paths: Sequence[str]) -> str | None:
-        """Tell of notes that a new MEMORY.md or memory/ leaves out."""
+        """Return a notice of notes that a new MEMORY.md or memory/ leaves out."""
         return layout_of(self._workspace, options=self._options.walk).dropped(paths)
 
     def take(self, found: Found) -> Taken:
@@ -111,7 +111,7 @@ class NotesSource:
         from recollect.ingest.chunk import chunk  # noqa: PLC0415
         from recollect.ingest.media import read_media  # noqa: PLC0415
 
-        document = read_media(found, options=self._options.walk.media, now_ns=now_ns)
+        document = read_media(found, now_ns=now_ns)
         return Taken(document, lambda: chunk(document, options=self._options.chunk))
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from recollect.providers.base import READS_ENOUGH
 from recollect.records import dataclass
 from recollect.stores import notes
-from recollect.stores.base import published_in
+from recollect.stores.base import SpaceTexts, published_in
 from recollect.types import Scope
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from recollect.providers.base import Provider
     from recollect.providers.chain import Chain
-    from recollect.stores.base import Coverage, Store
+    from recollect.stores.base import Store
     from recollect.types import Fingerprint
 
 MIXED_SHARE = 0.1
@@ -86,14 +86,15 @@ class VectorSpace:
         """Return the identity of the space."""
         return self.provider.fingerprint
 
-    def coverage(self, store: Store) -> Coverage:
-        """Return how many chunks there are, and how many have no vector."""
-        return store.coverage(self.fingerprint, media=bool(self.media_roots), other=self.other)
+    @property
+    def texts(self) -> SpaceTexts:
+        """Return which texts need a vector in it."""
+        return SpaceTexts(self.fingerprint, self.other, media=bool(self.media_roots))
 
     def waiting(self, store: Store) -> int:
         """Return how many chunks have no vector, without the texts that were refused."""
         refused = notes.refused(store, self.fingerprint)
-        return max(self.coverage(store).pending - len(refused), 0)
+        return max(store.coverage(self.texts).pending - len(refused), 0)
 
     def is_begun(self, store: Store) -> bool:
         """Return whether something is stored of it."""
@@ -157,4 +158,4 @@ def held_space(store: Store, *, chain: Chain) -> Fingerprint | None:
         if published is not None or not store.holds():
             return published
         begun = (each for each in chain.spaces() if each in spaces)
-        return next((each for each in begun if store.status(each).vectors), None)
+        return next((each for each in begun if store.status(SpaceTexts(each)).vectors), None)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Concatenate, NamedTuple, ParamSpec, Protocol, 
 
 from recollect.errors import (
     DiskError,
+    StoreCorruptError,
     StoreError,
     system_failures_explained,
 )
@@ -38,9 +39,9 @@ Answer = TypeVar("Answer")
 CHEAP = Budget(retries=False, texts=64, read_seconds=1.0, embed_seconds=3.0)
 """What a search does before it answers: a server that hangs must not hang it."""
 FIRST = Budget(retries=False, embed_seconds=20.0)
-"""The same on an empty store: most memories are ready by then, a large one answers by keyword."""
+"""What the first search does on an empty store; a large one then answers by keyword."""
 TRUSTED_SECONDS = 30.0
-"""How long no file is looked at, at most, because no change was heard of."""
+"""Seconds a search may rely on the change counter before it checks the files again."""
 _NAMED_ENTRIES = 3  # broken entries named one by one; the rest are counted, at every search
 _NAMED_FILES = 10
 
@@ -119,7 +120,7 @@ class Freshness:
 class Reader(Protocol):
     """An object whose methods read the store of a Syncer."""
 
-    _syncer: Syncer
+    syncer: Syncer
 
 
 Owner = TypeVar("Owner", bound=Reader)
@@ -132,7 +133,7 @@ def rebuilds(
 
     @wraps(method)
     def guarded(self: Owner, /, *args: P.args, **kwargs: P.kwargs) -> Answer:
-        return self._syncer.rebuilding(lambda: method(self, *args, **kwargs))
+        return self.syncer.rebuilding(lambda: method(self, *args, **kwargs))
 
     return guarded
 
@@ -200,10 +201,10 @@ class Syncer:
 
         """
         if options.force and self.store.is_writable:
-            self._repairing(self.store.require_sound)  # whoever forces a sync suspects it
+            self._repairing(self._require_sound)  # whoever forces a sync suspects it
         report = self._repairing(lambda: self._sync_alone(options, on_wait=on_wait))
         while report.pending_later and options.budget.is_whole and not report.degraded:
-            # What is left takes long and hurries nobody; files may have changed meanwhile.
+            # The rest is slow and not urgent; files may have changed meanwhile.
             again = replace(options, force=False, budget=replace(options.budget, retries=False))
             following = self._repairing(partial(self._sync_alone, again, on_wait=on_wait))
             is_new = following.embedded or following.reused
@@ -221,7 +222,7 @@ class Syncer:
         Damage is left to the next search or sync, which reports it.
         """
         try:
-            self._notices += self.store.follow()
+            self._repairing(lambda: None)  # goes on with the file that is there now
             return self.store.is_replacement or (self._is_filled and not self.store.holds())
         except StoreError:
             return False
@@ -286,11 +287,18 @@ class Syncer:
 
     def _repairing(self, work: Callable[[], Answer]) -> Answer:
         """Do the work; if the store is damaged, repair or replace it and do the work again."""
-        self._notices += self.store.follow()
-        return self.store.recovering(work, tell=self._note)
+        told: list[str] = []
+        try:
+            return self.store.recovering(work, tell=told.extend)
+        finally:
+            self._notices += tuple(told)
 
-    def _note(self, notices: tuple[str, ...]) -> None:
-        self._notices += notices
+    def _require_sound(self) -> None:
+        if problems := self.store.check():
+            raise StoreCorruptError(
+                f"The index {self.store.location} is damaged ({'; '.join(problems)}).",
+                action="Run `recollect index --force`.",
+            )
 
     def _sync(self, options: SyncOptions) -> Report:
         """Read what changed, then embed what has no vector."""
@@ -348,9 +356,9 @@ class _State(NamedTuple):
     changes: object
     """Differs after a change of a file."""
     version: tuple[int, ...]
-    """Of the store: another process may change it."""
+    """Version of the store, which another process may change."""
     period: int
-    """In each one, files are looked at once, whatever was heard of them."""
+    """Files are checked at least once per period."""
 
 
 class _Turn:
@@ -363,7 +371,7 @@ class _Turn:
         """Another process that is working on the store."""
 
     def is_granted(self) -> bool:
-        """Tell whether no other process is at work."""
+        """Return whether no other process is at work."""
         if not self._is_claimed:
             self.holder = self._lease.acquire(wait_seconds=0.0)
             self._is_claimed = True

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from datetime import date
 
     from recollect.reports import CacheStatus
-    from recollect.stores.base import Store, VectorCache
+    from recollect.stores.base import Store
+    from recollect.stores.cache import VectorCache
     from recollect.types import Background, Fingerprint, Vector, Vectors
 
 Answer = TypeVar("Answer")

@@ -1,15 +1,17 @@
-"""Verifies that a store equals the files: reads everything again and compares.
+"""Verifies that a store equals the files, and finds secrets in them; nothing is changed.
 
-Nothing is repaired here, and nothing is trusted: every file is read, chunked and compared with what
-is stored, character by character.
+Nothing is trusted either: every file is read, chunked and compared with what is stored, character
+by character.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recollect.ingest.read import UnreadableError
-from recollect.reports import Difference, Verification
+from recollect.reports import Difference, FoundSecret, Verification
+from recollect.text.secrets import find_secrets
 from recollect.types import Step
 
 if TYPE_CHECKING:
@@ -53,11 +55,10 @@ def verify(
         for key, known in store.known().items()
         if key not in present
     ]
-    differences += [Difference(store.location, problem, _REDO) for problem in store.audit()]
-    first = spaces[0] if spaces else None
-    status = store.status(
-        first.fingerprint if first else None, other=first.other if first else None
-    )
+    differences += [
+        Difference(store.location, problem, _REDO) for problem in store.check(deep=True)
+    ]
+    status = store.status(replace(spaces[0].texts, media=False) if spaces else None)
     return Verification(
         files=len(found),
         chunks=status.chunks,
@@ -90,3 +91,23 @@ def _compared(found: Found, *, source: Source, store: Store) -> Iterator[Differe
             "has chunks that do not match its content",
             _REDO,
         )
+
+
+def find_leaks(sources: Sequence[Source], *, progress: Progress) -> list[FoundSecret]:
+    """Return the place and kind of each secret in the files of some sources.
+
+    A file that cannot be read is left out; `status` names it.
+    """
+    found = [(source, each) for source in sources for each in source.find()[0]]
+    secrets: list[FoundSecret] = []
+    for done, (source, each) in enumerate(found):
+        progress(Step("read", done, len(found)))
+        try:
+            text = source.take(each).document.text
+        except UnreadableError:
+            continue
+        secrets += [
+            FoundSecret(each.path, text.count("\n", 0, secret.start) + 1, secret.kind)
+            for secret in find_secrets(text)
+        ]
+    return secrets

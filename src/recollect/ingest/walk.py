@@ -1,7 +1,7 @@
 """Finds the files of a memory: the workspace's own, then the extra paths, minus what is excluded.
 
-It knows which places belong to a memory and in which order; `folders` looks through one. No file is
-read here.
+It knows which places belong to a memory and in which order, and why another path does not belong to
+it; `folders` looks through one place. No file is read here.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.errors import WorkspaceError
-from recollect.ingest.folders import FolderSearch, Found, Seen
+from recollect.errors import NotFoundError, WorkspaceError
+from recollect.ingest.folders import SKIPPED, FolderSearch, Found
 from recollect.ingest.layout import FOLDER, NAME_A_FOLDER, Layout
 from recollect.ingest.media import modality_of, oversize
 from recollect.records import dataclass
@@ -22,13 +22,12 @@ from recollect.reports import Failure
 from recollect.text.confined import is_inside, read_inside
 from recollect.text.globs import matcher, matches
 from recollect.text.ignore import IgnoreRules
-from recollect.types import CURATED, SourceKind
+from recollect.types import CURATED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from recollect.ingest.options import WalkOptions
-    from recollect.types import Modality
 
 _SUFFIX = ".md"
 _MAGIC = re.compile(r"[*?\[]")
@@ -43,8 +42,8 @@ def walk(workspace: Path, *, options: WalkOptions) -> tuple[list[Found], list[Fa
     """
     root = _real_folder(workspace)
     own = _Limits(root, options.exclude)
-    extra = _Limits(root, options.exclude, options.media.accepted, options.stays_inside)
-    seen: list[Seen] = []
+    extra = _Limits(root, options.exclude, options.media, options.stays_inside)
+    seen: list[Found] = []
     failures: list[Failure] = []
     for name in layout_of(root, options=options).names():
         if name in CURATED and (root / name).is_dir():
@@ -56,20 +55,13 @@ def walk(workspace: Path, *, options: WalkOptions) -> tuple[list[Found], list[Fa
             seen += _extra(text, limits=extra, failures=failures)
     first = {each.real: each for each in reversed(seen)}
     found = [
-        Found(
-            each.path,
-            each.file,
-            each.boundary,
-            each.stat,
-            SourceKind.MEMORY,
-            None if each.path.endswith(_SUFFIX) else modality_of(each.path),
-        )
+        each if each.path.endswith(_SUFFIX) else each._replace(media=modality_of(each.path))
         for each in seen
         if first[each.real] is each
     ]
     # By its stat alone: whether a file is too large must not depend on when it was read.
     media = (each for each in found if each.media)
-    large = {each.path: why for each in media if (why := oversize(each, options=options.media))}
+    large = {each.path: why for each in media if (why := oversize(each))}
     kept = [each for each in found if each.path not in large] if large else found
     return kept, [*failures, *large.values()]
 
@@ -94,7 +86,7 @@ def require_notes(workspace: Path, *, options: WalkOptions) -> None:
         )
 
 
-def find_matching(workspace: Path, pattern: str) -> list[Seen]:
+def find_matching(workspace: Path, pattern: str) -> list[Found]:
     """Return the files of any kind in a workspace that match a glob; no link leads out of it.
 
     Raises:
@@ -178,7 +170,7 @@ class _Limits:
 
     root: Path
     exclude: tuple[str, ...]
-    modalities: tuple[Modality, ...] = ()
+    takes_media: bool = False
     stays_inside: bool = False
 
     def look(
@@ -188,7 +180,7 @@ class _Limits:
         boundary: Path,
         failures: list[Failure],
         pattern: str = "",
-    ) -> list[Seen]:
+    ) -> list[Found]:
         """Return the files at a place in order; failures are added to `failures`.
 
         Args:
@@ -219,7 +211,9 @@ class _Limits:
         )
 
     def _is_wanted(self, name: str) -> bool:
-        return name.lower().endswith(_SUFFIX) or modality_of(name) in self.modalities
+        return name.lower().endswith(_SUFFIX) or (
+            self.takes_media and modality_of(name) is not None
+        )
 
     def _excluding(self, boundary: Path, *, failures: list[Failure]) -> Callable[[str], bool]:
         """Return a test for excluded paths: by the setting, and by the boundary's ignore file."""
@@ -251,7 +245,7 @@ class _Limits:
             return named.as_posix()
 
 
-def _extra(text: str, *, limits: _Limits, failures: list[Failure]) -> list[Seen]:
+def _extra(text: str, *, limits: _Limits, failures: list[Failure]) -> list[Found]:
     try:
         given = Path(text).expanduser()
         place = _joined(limits.root, *given.parts)
@@ -266,18 +260,18 @@ def _extra(text: str, *, limits: _Limits, failures: list[Failure]) -> list[Seen]
         failures.append(_wrong_entry(text, _LEADS_OUT, _NAME_YOURSELF))
         return []
     modality = modality_of(place.name)
-    if modality is not None and modality not in limits.modalities and place.is_file():
+    if modality is not None and not limits.takes_media and place.is_file():
         reason = f"is an {modality} file, and those are not indexed"
-        action = "Set multimodal.enabled and multimodal.modalities, or remove it from extra_paths."
+        action = "Set multimodal.enabled, or remove it from extra_paths."
         failures.append(Failure(text, reason, action))
         return []
     return limits.look(place, boundary=place.resolve(), failures=failures)
 
 
-def _extra_glob(text: str, given: Path, *, limits: _Limits, failures: list[Failure]) -> list[Seen]:
+def _extra_glob(text: str, given: Path, *, limits: _Limits, failures: list[Failure]) -> list[Found]:
     fixed = sum(1 for _ in takewhile(lambda part: not _MAGIC.search(part), given.parts))
     base, pattern = _joined(limits.root, *given.parts[:fixed]), "/".join(given.parts[fixed:])
-    seen: list[Seen] = []
+    seen: list[Found] = []
     if limits.stays_inside and not _is_within(base, limits.root):
         failures.append(_wrong_entry(text, _LEADS_OUT, _NAME_YOURSELF))
         return []
@@ -285,7 +279,7 @@ def _extra_glob(text: str, given: Path, *, limits: _Limits, failures: list[Failu
         boundary = base.resolve()
         seen = limits.look(base, boundary=boundary, failures=failures, pattern=pattern)
     if not seen:
-        wanted = "Markdown or media files" if limits.modalities else "Markdown files"
+        wanted = "Markdown or media files" if limits.takes_media else "Markdown files"
         reason = f"matches no {wanted}" if pattern else "does not exist"
         create = "Add some" if pattern else "Create it"
         failures.append(_wrong_entry(text, reason, f"{create}, or fix or remove the entry."))
@@ -336,3 +330,64 @@ def ignored_by(folder: Path, *, shown: str) -> tuple[Callable[[str], bool] | Non
         return rules.ignores(path, may_be_folder=not path.lower().endswith(_SUFFIX))
 
     return is_ignored, None
+
+
+def locate(path: str, *, workspace: Path, options: WalkOptions) -> Found:
+    """Return the memory file with this path, relative to the workspace or absolute.
+
+    Raises:
+        NotFoundError: the file does not exist, or is not a memory file.
+
+    """
+    found, failures = walk(workspace, options=options)
+    wanted = os.path.relpath(os.path.normpath(workspace / path), workspace).replace(os.sep, "/")
+    for each in found:
+        if each.path == wanted:
+            return each
+    for failure in failures:
+        if failure.path == wanted:
+            raise NotFoundError(f"{path}: {failure.reason}", action=failure.action)
+    if os.path.lexists(workspace / path):
+        if what := _excluded_by(wanted, workspace=workspace, options=options):
+            raise NotFoundError(
+                f"{path} is excluded from this memory by {what}.",
+                action="Remove it there to have it indexed.",
+            )
+        raise NotFoundError(
+            f"{path} is not a memory file of this workspace.",
+            action="`recollect search` shows the paths that can be read.",
+        )
+    raise missing(path, workspace=workspace)
+
+
+def missing(path: str, *, workspace: Path) -> NotFoundError:
+    """Return the error for a path that does not exist, or must not be known to exist."""
+    return NotFoundError(
+        f"There is no {path} in {workspace}.", action="Use a path as `recollect search` shows it."
+    )
+
+
+def _excluded_by(wanted: str, *, workspace: Path, options: WalkOptions) -> str:
+    """Return what excludes a path, or a folder it is in; empty if nothing does."""
+    parts = wanted.split("/")
+    paths = ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
+    excluded = (pattern.removesuffix("/") for pattern in options.exclude)
+    if any(matches(path, pattern) for pattern in excluded for path in paths):
+        return "the setting `exclude`"
+    is_ignored, _ = ignored_by(workspace, shown=".")
+    return IGNORE_FILE if is_ignored is not None and any(map(is_ignored, paths)) else ""
+
+
+def why_not_indexed(folder: Path, *, workspace: Path, options: WalkOptions) -> str:
+    """Return what leaves out the notes of a folder in the workspace; empty if nothing does."""
+    wanted = os.path.relpath(folder, workspace).replace(os.sep, "/")
+    # A note in it, because a pattern may exclude all that is in a folder, but not the folder.
+    if what := _excluded_by(f"{wanted}/note.md", workspace=workspace, options=options):
+        return what
+    parts = wanted.split("/")
+    if any(part.startswith(".") or part in SKIPPED for part in parts):
+        return "its name"
+    places = [Path(os.path.realpath(each)) for each in extra_places(workspace, options)]
+    is_named = parts[0] == FOLDER or any(is_inside(folder, each) for each in places)
+    is_inside_notes = is_named or layout_of(workspace, options=options).is_whole()
+    return "" if is_inside_notes else f"only {FOLDER}/ and extra_paths being indexed"

@@ -8,7 +8,6 @@ the agent's PATH, which often differs from that of a terminal.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -191,8 +190,6 @@ class AgentProgram:
     title: str
     default_scope: InstallScope
     files: Callable[[InstallRequest], tuple[AgentFile, ...]]
-    own_command: Callable[[InstallRequest], str | None]
-    """The agent's own command to add the server; None if it has none."""
     next_step: str
     """What the user has to do for it to take effect."""
     starts_recollect: bool = True
@@ -259,14 +256,10 @@ def _vscode(request: InstallRequest) -> tuple[AgentFile, ...]:
     return (AgentFile(file, Syntax.JSON, (AgentEntry(("servers", NAME), entry),)),)
 
 
-def _openclaw_entry(launch: Launch) -> dict[str, object]:
-    # OpenClaw would give the server 1.5 seconds to list its tools, too little under load.
-    return {**_server(launch, typed=False), "requestTimeoutMs": 30_000}
-
-
 def _openclaw(request: InstallRequest) -> tuple[AgentFile, ...]:
     file = request.place(user=default_file(request.environ), project=None)
-    entry = _openclaw_entry(request.launch)
+    # OpenClaw would give the server 1.5 seconds to list its tools, too little under load.
+    entry = {**_server(request.launch, typed=False), "requestTimeoutMs": 30_000}
     return (AgentFile(file, Syntax.JSON, (AgentEntry(("mcp", "servers", NAME), entry),)),)
 
 
@@ -298,41 +291,6 @@ def _program_folder(request: InstallRequest) -> Path:
     return Path(request.environ.get("XDG_CONFIG_HOME") or request.user / ".config")
 
 
-def _claude_command(request: InstallRequest) -> str:
-    given = [f"--env={key}={value}" for key, value in request.launch.environ.items()]
-    command, arguments = request.launch.server
-    scope = ["--scope", request.scope.value]
-    return shlex.join(["claude", "mcp", "add", *scope, *given, NAME, "--", command, *arguments])
-
-
-def _codex_command(request: InstallRequest) -> str | None:
-    if request.scope is InstallScope.PROJECT:
-        return None
-    given = [word for pair in request.launch.environ.items() for word in ("--env", "=".join(pair))]
-    command, arguments = request.launch.server
-    return shlex.join(["codex", "mcp", "add", NAME, *given, "--", command, *arguments])
-
-
-def _vscode_command(request: InstallRequest) -> str | None:
-    if request.scope is InstallScope.PROJECT:
-        return None
-    entry = {"name": NAME, **_server(request.launch, typed=False)}
-    return shlex.join(["code", "--add-mcp", _on_one_line(entry)])
-
-
-def _openclaw_command(request: InstallRequest) -> str:
-    return shlex.join(
-        ["openclaw", "mcp", "set", NAME, _on_one_line(_openclaw_entry(request.launch))]
-    )
-
-
-def _hermes_command(request: InstallRequest) -> str:
-    given = [f"{key}={value}" for key, value in request.launch.environ.items()]
-    command, arguments = request.launch.server
-    words = ["hermes", "mcp", "add", NAME, *(["--env", *given] if given else [])]
-    return shlex.join([*words, "--command", command, "--args", *arguments])
-
-
 def _program(started_as: str, *, executable: str) -> tuple[str, ...]:
     beside = Path(executable).with_name(NAME)
     for path in (Path(started_as), beside):
@@ -347,10 +305,6 @@ def _runs(file: Path) -> bool:
     return file.is_file() and os.access(file, os.X_OK)
 
 
-def _on_one_line(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
 AGENTS = {
     agent.name: agent
     for agent in (
@@ -359,7 +313,6 @@ AGENTS = {
             "Claude Code",
             InstallScope.USER,
             _claude,
-            _claude_command,
             "Start a new session of Claude Code; `claude mcp get recollect` checks the server.",
         ),
         AgentProgram(
@@ -367,7 +320,6 @@ AGENTS = {
             "Codex",
             InstallScope.USER,
             _codex,
-            _codex_command,
             "Start a new session of Codex; `codex mcp get recollect` shows the server.",
         ),
         AgentProgram(
@@ -375,7 +327,6 @@ AGENTS = {
             "Cursor",
             InstallScope.USER,
             _cursor,
-            lambda _request: None,
             "Switch the server on in Cursor's settings, under MCP.",
         ),
         AgentProgram(
@@ -383,7 +334,6 @@ AGENTS = {
             "VS Code",
             InstallScope.PROJECT,
             _vscode,
-            _vscode_command,
             "Start the server from the file, or with `MCP: List Servers` in VS Code.",
         ),
         AgentProgram(
@@ -391,7 +341,6 @@ AGENTS = {
             "OpenClaw",
             InstallScope.USER,
             _openclaw,
-            _openclaw_command,
             "`openclaw mcp doctor recollect --probe` checks the server.",
         ),
         AgentProgram(
@@ -399,7 +348,6 @@ AGENTS = {
             "Hermes",
             InstallScope.USER,
             _hermes,
-            _hermes_command,
             "Start a new session of Hermes, or type /reload-mcp; `hermes mcp test recollect` checks"
             " the server.",
         ),
@@ -408,7 +356,6 @@ AGENTS = {
             "Git",
             InstallScope.PROJECT,
             _git,
-            lambda _request: None,
             "Commit the file, so that every clone merges facts this way.",
             starts_recollect=False,
         ),

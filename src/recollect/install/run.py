@@ -73,7 +73,6 @@ class Installed:
     """The entries of each file, to be pasted by hand."""
     hooks_file: Path | None
     """The file whose hooks call this package; None if there are no hooks."""
-    own_command: str | None
     is_undo: bool
     is_written: bool
 
@@ -156,7 +155,6 @@ class Installer:
             files=files,
             snippets={target.file: snippet(target) for target in targets},
             hooks_file=next((each.file for each in targets if each.has_hooks), None),
-            own_command=self.agent.own_command(request),
             is_undo=undo,
             is_written=write,
         )

@@ -9,11 +9,11 @@ disabled: …/models/haiku-5-5/migration-guide.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from recollect.providers.base import Completion
 from recollect.providers.remote.chat import (
-    ChatService,
+    ChatApi,
     DeclinedError,
     RemoteChat,
     count_in,
@@ -40,43 +40,38 @@ def _url_with_version(url: str) -> str:
     return url if url.endswith("/v1") else f"{url}/v1"
 
 
-CHAT = ChatService(
-    Vendor(
-        name="anthropic",
-        base_url="https://api.anthropic.com/v1",
-        key_variable="ANTHROPIC_API_KEY",
-        url_variable="ANTHROPIC_BASE_URL",
-        url_of=_url_with_version,
-    ),
-    default_model="claude-haiku-5-5",
+def _headers(key: str | None) -> Mapping[str, str]:
+    version = {"anthropic-version": _VERSION}
+    return {**version, "x-api-key": key} if key else version
+
+
+ANTHROPIC = Vendor(
+    "anthropic",
+    "https://api.anthropic.com/v1",
+    key_variable="ANTHROPIC_API_KEY",
+    headers=_headers,
+    url_variable="ANTHROPIC_BASE_URL",
+    url_of=_url_with_version,
 )
+_CHAT_MODEL = "claude-haiku-5-5"
 
 
-class AnthropicChatApi:
+class AnthropicChatApi(ChatApi):
     """`POST /messages`."""
 
-    def __init__(self, model: str) -> None:
-        self._model = model
-
-    @property
-    def optional(self) -> Mapping[str, str]:
-        return {"temperature": r"temperature", "thinking": r"thinking"}
-
-    def headers(self, key: str | None) -> Mapping[str, str]:
-        version = {"anthropic-version": _VERSION}
-        return {**version, "x-api-key": key} if key else version
+    optional: ClassVar = {"temperature": r"temperature", "thinking": r"thinking"}
 
     def request(self, prompt: Prompt, *, without: AbstractSet[str]) -> ApiCall:
         body: dict[str, object] = {
-            "model": self._model,
+            "model": self.model,
             "max_tokens": prompt.max_tokens,
             "messages": [{"role": "user", "content": prompt.text}],
         }
         if prompt.system:
             body["system"] = prompt.system
-        if _TAKES_TEMPERATURE.match(self._model) and "temperature" not in without:
+        if _TAKES_TEMPERATURE.match(self.model) and "temperature" not in without:
             body["temperature"] = min(prompt.temperature, 1.0)
-        if _THINKS_BY_DEFAULT.match(self._model) and "thinking" not in without:
+        if _THINKS_BY_DEFAULT.match(self.model) and "thinking" not in without:
             body["thinking"] = {"type": "disabled"}
         return ApiCall("messages", body)
 
@@ -98,5 +93,4 @@ class AnthropicChatApi:
 
 def open_anthropic_chat(options: ChatOptions) -> RemoteChat:
     """Return the chat; nothing is sent yet."""
-    model = options.model or CHAT.default_model
-    return RemoteChat(CHAT, AnthropicChatApi(model), model=model, options=options)
+    return RemoteChat(ANTHROPIC, AnthropicChatApi(options.model or _CHAT_MODEL), options=options)

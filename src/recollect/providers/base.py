@@ -22,9 +22,9 @@ class Limits:
 
     texts: int
     """Per request."""
-    tokens: int
+    tokens: int = 1_000_000
     """Per request, by our own estimate."""
-    in_flight: int
+    in_flight: int = 1
     """Requests at the same time."""
     media_bytes: int = 0
     """Media files per request, as sent; 0 if none are accepted."""
@@ -85,20 +85,6 @@ class EmbedsPatiently(Protocol):
             ProviderError: the texts could not be embedded.
 
         """
-
-
-class SecondModel(Provider, Protocol):
-    """A provider for texts in languages that another one does not read."""
-
-    def background_between(self, question: str) -> Background:
-        """Return how cosines of a question and unrelated texts in other languages are distributed.
-
-        It is comparable with `background`: unrelated texts in any language have equal evidence.
-        """
-
-    @property
-    def in_last_space(self) -> Provider:
-        """Return the same model for texts that the other provider reads, in their own space."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import ProviderBusyError, ProviderError, ProviderSetupError
 from recollect.providers.base import READS_ENOUGH, EmbedsPatiently
-from recollect.providers.registry import AUTO, LOCAL, NONE, ON_THIS_MACHINE, open_provider
+from recollect.providers.names import AUTO, LOCAL, NONE, ON_THIS_MACHINE
+from recollect.providers.registry import open_provider
 from recollect.records import dataclass
 from recollect.reports import Probe
 from recollect.types import Degradation, Role, Sending, silent
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from recollect.providers.base import Provider, SecondModel
+    from recollect.providers.base import Provider
+    from recollect.providers.multilingual import MultilingualProvider
     from recollect.providers.options import ProviderOptions
     from recollect.types import Fingerprint, Progress
 
@@ -87,7 +89,7 @@ class Chain:
         self._choosing = threading.RLock()  # one thread opens and tries a provider, others wait
         self._choice: Choice | None = None
         self._previous: dict[Fingerprint, Provider | Degradation] = {}
-        self._second: SecondModel | None = None
+        self._second: MultilingualProvider | None = None
 
     @property
     def choice(self) -> Choice | None:
@@ -170,7 +172,7 @@ class Chain:
                 self._previous[fingerprint] = self._find_previous(fingerprint)
             return self._previous[fingerprint]
 
-    def second(self, held: Fingerprint | None) -> SecondModel | None:
+    def second(self, held: Fingerprint | None) -> MultilingualProvider | None:
         """Return the provider for texts that the chain's own does not read, if there is one.
 
         Nothing is loaded yet. None if the chain's own reads every script.
@@ -214,9 +216,7 @@ class Chain:
         """Open a provider; one that is not `provider` itself has its own model and address."""
         options = self._options
         if name != self._order()[0]:
-            options = replace(
-                _plain(options), provider=name, query_prefix=None, document_prefix=None
-            )
+            options = replace(_plain(options), provider=name)
         return open_provider(name, options, cache=self._cache)
 
     def _choose(
@@ -289,33 +289,23 @@ class Chain:
             if is_new
             else f"Not used: the index has vectors of {chosen}."
         )
-        is_fallback = chosen in self._options.fallback
         others = [name for name in self._order() if name != chosen and name not in skipped]
-        return {
-            name: Degradation(
-                why,
-                action=f"Take {chosen} out of `fallback` to use it."
-                if is_fallback and not is_new
-                else f'Set provider = "{name}" to use it.',
-            )
-            for name in others
-        }
+        return {name: Degradation(why, action=self._change(chosen, name)) for name in others}
 
     def _switch(self, held: Fingerprint | None) -> str:
         """Return how to change to another provider of the chain."""
         order = self._order()
-        others = [name for name in order if held is not None and name != held.provider]
-        if held is None or held.provider not in order or not others:
+        if held is None or held.provider not in order:
             return ""
-        if held.provider in self._options.fallback:
-            return (
-                f"To change to {others[0]}, take {held.provider} out of `fallback` and run "
-                "`recollect index`."
-            )
-        return (
-            f"To change to {others[0]}, run `recollect config set provider {others[0]}` and "
-            "`recollect index`."
-        )
+        others = (name for name in order if name != held.provider)
+        return next((self._change(held.provider, name) for name in others), "")
+
+    def _change(self, chosen: str, to: str) -> str:
+        if chosen in self._options.fallback:
+            step = f"take {chosen} out of `fallback` and run"
+        else:
+            step = f"run `recollect config set provider {to}` and"
+        return f"To change to {to}, {step} `recollect index`."
 
     def _find_previous(self, fingerprint: Fingerprint) -> Provider | Degradation:
         why = Degradation(

@@ -16,7 +16,6 @@ import numpy as np
 
 from recollect.providers.models.bert import WordPiece, bert_input, open_session, thread_count
 from recollect.providers.models.files import read_model, resolve
-from recollect.providers.models.integrity import ModelCache
 from recollect.providers.models.manifest import MS_MARCO_MINILM, Manifest
 from recollect.text.scripts import latin_share
 from recollect.types import silent
@@ -41,21 +40,21 @@ _FREQUENT = (
 class CrossEncoder:
     """Judges passages; loads its model on first use."""
 
-    def __init__(self, manifest: Manifest, *, cache: ModelCache, threads: int) -> None:
+    def __init__(self, manifest: Manifest, *, cache: Path) -> None:
         self._manifest = manifest
         self._cache = cache
-        self._threads = threads
-        self._folder: Path | None = None
+        self._files: Mapping[str, bytes] | None = None
         self._model: _LoadedReranker | None = None
 
     def reads(self, text: str) -> float:
         return latin_share(text)
 
     def prepare(self, *, progress: Progress, retry: bool) -> None:
-        if self._folder is None:
-            self._folder = resolve(
+        if self._model is None and self._files is None:
+            folder = resolve(
                 self._manifest, configured=None, cache=self._cache, progress=progress, retry=retry
             )
+            self._files = read_model(self._manifest, folder)
 
     def score(
         self, question: str, passages: Sequence[str], *, deadline: float | None
@@ -69,9 +68,9 @@ class CrossEncoder:
             if deadline is not None and time.monotonic() >= deadline:
                 return None
             passage_ids = _best_window(words.ids(passage), distinctive=distinctive)
-            return _opinion(model, question_ids, passage_ids)
+            return model.opinion(question_ids, passage_ids)
 
-        with ThreadPoolExecutor(self._threads) as pool:
+        with ThreadPoolExecutor(thread_count()) as pool:
             judged = list(pool.map(judge, passages))
         return [
             each for each in takewhile(lambda each: each is not None, judged) if each is not None
@@ -81,11 +80,10 @@ class CrossEncoder:
         self._model = None
 
     def _load(self) -> _LoadedReranker:
+        self.prepare(progress=silent, retry=False)
         if self._model is None:
-            self.prepare(progress=silent, retry=False)
-            assert self._folder is not None  # noqa: S101 - prepare either sets it or raises
-            files = read_model(self._manifest, self._folder, record=self._cache.record)
-            self._model = _LoadedReranker(files)
+            assert self._files is not None  # noqa: S101 - prepare either sets it or raises
+            self._model, self._files = _LoadedReranker(self._files), None
         return self._model
 
 
@@ -96,18 +94,12 @@ class _LoadedReranker:
         self.words = WordPiece.from_bytes(files["vocab.txt"])
         self._session = open_session(files["model.onnx"])
 
-    def logit(self, pair: list[int], *, second_from: int) -> float:
-        """Return the model's opinion of a question and a passage."""
-        output = self._session.run(["logits"], bert_input(pair, second_from=second_from))[0]
-        return float(output[0, 0])
-
-
-def _opinion(model: _LoadedReranker, question: list[int], passage: list[int]) -> float:
-    """Return the probability that a passage answers a question."""
-    words = model.words
-    head = [words.cls_id, *question, words.sep_id]
-    logit = model.logit([*head, *passage, words.sep_id], second_from=len(head))
-    return float(1.0 / (1.0 + np.exp(-np.float64(logit))))
+    def opinion(self, question: list[int], passage: list[int]) -> float:
+        """Return the probability that a passage answers a question."""
+        head = [self.words.cls_id, *question, self.words.sep_id]
+        given = bert_input([*head, *passage, self.words.sep_id], second_from=len(head))
+        logit = self._session.run(["logits"], given)[0][0, 0]
+        return float(1.0 / (1.0 + np.exp(-np.float64(logit))))
 
 
 def _best_window(ids: list[int], *, distinctive: set[int]) -> list[int]:
@@ -125,5 +117,4 @@ def _best_window(ids: list[int], *, distinctive: set[int]) -> list[int]:
 
 def open_cross_encoder(options: ProviderOptions, *, cache: Path) -> CrossEncoder:
     """Return the reranker of the settings; nothing is loaded or downloaded yet."""
-    models = ModelCache.of(options.model_cache, default=cache)
-    return CrossEncoder(MS_MARCO_MINILM, cache=models, threads=thread_count())
+    return CrossEncoder(MS_MARCO_MINILM, cache=options.model_cache or cache)

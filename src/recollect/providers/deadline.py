@@ -14,13 +14,8 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 
-def within(seconds: float, work: Callable[[], Answer]) -> Answer:
-    """Return what the work returns. If that takes longer, it continues in its own thread.
-
-    Raises:
-        ProviderBusyError: it took longer.
-
-    """
+def begin(work: Callable[[], Answer]) -> Future[Answer]:
+    """Start work in its own thread, which does not keep the process from ending."""
     outcome: Future[Answer] = Future()
 
     def run() -> None:
@@ -30,8 +25,18 @@ def within(seconds: float, work: Callable[[], Answer]) -> Answer:
             outcome.set_exception(error)
 
     threading.Thread(target=run, name="recollect-model", daemon=True).start()
+    return outcome
+
+
+def within(seconds: float, work: Callable[[], Answer]) -> Answer:
+    """Return what the work returns. If that takes longer, it continues in its own thread.
+
+    Raises:
+        ProviderBusyError: it took longer.
+
+    """
     try:
-        return outcome.result(seconds)
+        return begin(work).result(seconds)
     except TimeoutError:
         raise ProviderBusyError(
             f"The model did not answer within {seconds:g} seconds.", action="Try again later."

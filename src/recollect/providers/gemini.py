@@ -21,25 +21,21 @@ from __future__ import annotations
 import base64
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import quote
 
 from recollect.providers.base import Completion
+from recollect.providers.names import MEDIA_MODELS
 from recollect.providers.prompts import Prompts, prompts_of
-from recollect.providers.registry import MEDIA_MODELS
 from recollect.providers.remote.chat import (
-    ChatService,
+    ChatApi,
     DeclinedError,
     RemoteChat,
     count_in,
     object_in,
 )
 from recollect.providers.remote.pace import FOR_INDEXING
-from recollect.providers.remote.provider import (
-    EmbeddingModel,
-    EmbeddingService,
-    RemoteProvider,
-)
+from recollect.providers.remote.provider import EmbeddingService, RemoteProvider
 from recollect.providers.remote.server import ApiCall, Vendor
 from recollect.text.size import estimate_tokens
 from recollect.types import Role
@@ -54,10 +50,17 @@ if TYPE_CHECKING:
     from recollect.providers.remote.chat import Prompt
     from recollect.types import Vectors
 
+
+def _headers(key: str | None) -> Mapping[str, str]:
+    """Return Google's own header for the key: in the URL it would end up in logs."""
+    return {"x-goog-api-key": key} if key else {}
+
+
 GEMINI = Vendor(
-    name="gemini",
-    base_url="https://generativelanguage.googleapis.com/v1beta",
+    "gemini",
+    "https://generativelanguage.googleapis.com/v1beta",
     key_variable="GEMINI_API_KEY",
+    headers=_headers,
     url_variable="GOOGLE_GEMINI_BASE_URL",
     url_of=lambda url: f"{url.rstrip('/')}/v1beta",
 )
@@ -69,11 +72,6 @@ _IMAGE_TOKENS = 258
 _TASKS = {Role.QUERY: "RETRIEVAL_QUERY", Role.DOCUMENT: "RETRIEVAL_DOCUMENT"}
 _TASKS_AS_TEXT = Prompts("task: search result | query: ", "title: none | text: ")
 """Prompts for models from the second generation on, which have no field `taskType`."""
-
-
-def _headers(key: str | None) -> Mapping[str, str]:
-    """Return Google's own header for the key: in the URL it would end up in logs."""
-    return {"x-goog-api-key": key} if key else {}
 
 
 class GeminiEmbeddingApi:
@@ -88,9 +86,6 @@ class GeminiEmbeddingApi:
     @property
     def identity(self) -> str:
         return f"{self._prompts.identity}-{'tasks' if self._tasks else 'text'}"
-
-    def headers(self, key: str | None) -> Mapping[str, str]:
-        return _headers(key)
 
     def request(self, texts: Sequence[str], *, role: Role) -> ApiCall:
         # One content per text: several parts of one content would become one vector.
@@ -128,11 +123,7 @@ class GeminiEmbeddingApi:
 EMBEDDINGS = EmbeddingService(
     GEMINI,
     default_model="gemini-embedding-001",
-    models={
-        "gemini-embedding-001": EmbeddingModel(3072),
-        "gemini-embedding-2": EmbeddingModel(3072),
-        "gemini-embedding-2-preview": EmbeddingModel(3072),
-    },
+    models=dict.fromkeys(("gemini-embedding-001", *MEDIA_MODELS["gemini"]), 3072),
     most_texts=100,
 )
 
@@ -150,8 +141,7 @@ class GeminiMediaProvider(RemoteProvider):
 
     def embed_media(self, media: Sequence[Media]) -> Vectors:
         call = self._media_api.media_request(media)
-        tokens = sum(self.media_tokens(each) for each in media)
-        return self._post(call, count=len(media), patience=FOR_INDEXING, tokens=tokens)
+        return self._post(call, count=len(media), patience=FOR_INDEXING)
 
     def media_tokens(self, media: Media) -> int:
         image = _IMAGE_TOKENS if media.mime.startswith("image/") else 0
@@ -162,9 +152,9 @@ def open_gemini(options: ProviderOptions, *, cache: Path) -> RemoteProvider:
     """Return the provider; nothing is sent yet."""
     del cache
     model = (options.model or EMBEDDINGS.default_model).removeprefix("models/")
-    prompts = prompts_of(model, options)
+    prompts = prompts_of(model)
     if not _knows_tasks(model):
-        prompts = _TASKS_AS_TEXT.changed_by(options)
+        prompts = _TASKS_AS_TEXT
     api = GeminiEmbeddingApi(model, prompts=prompts, dimensions=options.dimensions)
     if model in MEDIA_MODELS[GEMINI.name]:
         return GeminiMediaProvider(api, model=model, options=options)
@@ -179,10 +169,7 @@ def _knows_tasks(model: str) -> bool:
     return not model.startswith("gemini-embedding-2")
 
 
-CHAT = ChatService(
-    GEMINI,
-    default_model="gemini-3.5-flash-lite",
-)
+_CHAT_MODEL = "gemini-3.5-flash-lite"
 _ANSWERED = ("STOP", "MAX_TOKENS", "FINISH_REASON_UNSPECIFIED", None)
 """Every other finish reason is a filter or a failure of the model."""
 _LEAST_THINKING: tuple[tuple[re.Pattern[str], Mapping[str, object]], ...] = (
@@ -192,19 +179,14 @@ _LEAST_THINKING: tuple[tuple[re.Pattern[str], Mapping[str, object]], ...] = (
 )
 
 
-class GeminiChatApi:
+class GeminiChatApi(ChatApi):
     """`POST /models/{model}:generateContent`."""
 
+    optional: ClassVar = {"temperature": r"temperature", "thinkingConfig": r"think"}
+
     def __init__(self, model: str) -> None:
-        self._model = model
+        super().__init__(model)
         self._thinking = next((how for rule, how in _LEAST_THINKING if rule.match(model)), {})
-
-    @property
-    def optional(self) -> Mapping[str, str]:
-        return {"temperature": r"temperature", "thinkingConfig": r"think"}
-
-    def headers(self, key: str | None) -> Mapping[str, str]:
-        return _headers(key)
 
     def request(self, prompt: Prompt, *, without: AbstractSet[str]) -> ApiCall:
         settings: dict[str, object] = {"maxOutputTokens": prompt.max_tokens}
@@ -218,7 +200,7 @@ class GeminiChatApi:
         }
         if prompt.system:
             body["systemInstruction"] = {"parts": [{"text": prompt.system}]}
-        return ApiCall(f"models/{quote(self._model, safe='')}:generateContent", body)
+        return ApiCall(f"models/{quote(self.model, safe='')}:generateContent", body)
 
     def read(self, response: object) -> Completion:
         if blocked := object_in(response, "promptFeedback").get("blockReason"):
@@ -240,5 +222,5 @@ class GeminiChatApi:
 
 def open_gemini_chat(options: ChatOptions) -> RemoteChat:
     """Return the chat; nothing is sent yet."""
-    model = (options.model or CHAT.default_model).removeprefix("models/")
-    return RemoteChat(CHAT, GeminiChatApi(model), model=model, options=options)
+    model = (options.model or _CHAT_MODEL).removeprefix("models/")
+    return RemoteChat(GEMINI, GeminiChatApi(model), options=options)

@@ -23,10 +23,9 @@ from recollect.errors import (
 )
 from recollect.providers.base import Limits
 from recollect.providers.models.bert import thread_count
-from recollect.providers.models.files import resolve
+from recollect.providers.models.files import changed_files, resolve, sample_digest
 from recollect.providers.models.gguf_header import read_header
-from recollect.providers.models.integrity import ModelCache, sample_digest
-from recollect.providers.models.manifest import EMBEDDINGGEMMA, GGUF_MODELS, GgufManifest
+from recollect.providers.models.manifest import EMBEDDINGGEMMA
 from recollect.providers.prompts import prompts_of
 from recollect.records import dataclass
 from recollect.text.scripts import latin_share
@@ -39,12 +38,12 @@ if TYPE_CHECKING:
     from recollect.providers.models.gguf_header import GgufHeader
     from recollect.providers.options import ProviderOptions
     from recollect.providers.prompts import Prompts
-    from recollect.types import Background, Progress, Role, Vector, Vectors
+    from recollect.types import Progress, Role, Vector, Vectors
 
 SUFFIX = ".gguf"
+_GEMMA_DIMENSIONS = 768
 
 _TEXTS = 32  # the most that is lost if the process is killed
-_UNLIMITED = 1_000_000
 _MOST_CONTEXT_TOKENS = 2048  # memory grows with its square; chunks are far shorter
 _USUAL_CONTEXT_TOKENS = 512  # for a model that does not say
 _MOST_WINDOWS = 16  # halves may be half empty: at least eight full contexts
@@ -64,21 +63,14 @@ class GgufProvider:
     """Embeds with a GGUF file; loads it on first use."""
 
     def __init__(
-        self,
-        source: GgufManifest | Path,
-        *,
-        fingerprint: Fingerprint,
-        prompts: Prompts,
-        cache: ModelCache,
-        threads: int,
+        self, path: Path | None, *, fingerprint: Fingerprint, prompts: Prompts, cache: Path
     ) -> None:
-        self._source = source
+        """Store the arguments; without a path, embeddinggemma is used."""
+        self._path = path
         self._fingerprint = fingerprint
         self._prompts = prompts
         self._cache = cache
-        self._threads = threads
         self._lock = threading.Lock()
-        self._path: Path | None = None
         self._header: GgufHeader | None = None
         self._server: Any = None
 
@@ -87,13 +79,13 @@ class GgufProvider:
         return self._fingerprint
 
     @property
-    def background(self) -> Background | None:
-        return self._source.background if isinstance(self._source, GgufManifest) else None
+    def background(self) -> None:
+        """Return None: it is measured with the first vectors."""
 
     @property
     def limits(self) -> Limits:
         # With one slot, parallel requests would only wait.
-        return Limits(texts=_TEXTS, tokens=_UNLIMITED, in_flight=1)
+        return Limits(texts=_TEXTS)
 
     def reads(self, text: str) -> float:
         is_latin = self._header is not None and self._header.reads_latin_only
@@ -103,7 +95,7 @@ class GgufProvider:
         _llama()
         if self._header is not None:
             return
-        path = self._locate(progress=progress, retry=retry)
+        path = self._path or self._gemma(progress=progress, retry=retry)
         header = read_header(path)
         if not header.embeds:
             raise ModelUnavailableError(
@@ -124,13 +116,13 @@ class GgufProvider:
         with self._lock:
             self._server = None
 
-    def _locate(self, *, progress: Progress, retry: bool) -> Path:
-        if not isinstance(self._source, GgufManifest):
-            return self._source
+    def _gemma(self, *, progress: Progress, retry: bool) -> Path:
         folder = resolve(
-            self._source, configured=None, cache=self._cache, progress=progress, retry=retry
+            EMBEDDINGGEMMA, configured=None, cache=self._cache, progress=progress, retry=retry
         )
-        return folder / self._source.files[0].name
+        for changed in changed_files(EMBEDDINGGEMMA, folder):
+            raise changed
+        return folder / EMBEDDINGGEMMA.files[0].name
 
     def _load(self) -> Any:  # noqa: ANN401 - xllamacpp has no types
         with self._lock:
@@ -138,7 +130,7 @@ class GgufProvider:
                 self.prepare(progress=silent, retry=False)
                 assert self._path is not None  # noqa: S101 - prepare either sets it or raises
                 assert self._header is not None  # noqa: S101
-                self._server = _start(self._path, self._header, threads=self._threads)
+                self._server = _start(self._path, self._header)
             return self._server
 
 
@@ -153,7 +145,7 @@ def _llama() -> Any:  # noqa: ANN401 - xllamacpp has no types
     return xllamacpp
 
 
-def _start(path: Path, header: GgufHeader, *, threads: int) -> Any:  # noqa: ANN401
+def _start(path: Path, header: GgufHeader) -> Any:  # noqa: ANN401
     """Load the model; the file determines the pooling."""
     llama = _llama()
     context = min(header.context_tokens or _USUAL_CONTEXT_TOKENS, _MOST_CONTEXT_TOKENS)
@@ -165,7 +157,10 @@ def _start(path: Path, header: GgufHeader, *, threads: int) -> Any:  # noqa: ANN
     # A text is pooled from one pass, so a pass must fit the whole context.
     params.n_ctx = params.n_batch = params.n_ubatch = context
     for cpu in (params.cpuparams, params.cpuparams_batch):
-        cpu.n_threads = threads
+        # Half of the cores: llama.cpp's threads spin while they wait for each other. With one
+        # thread per core, a busy machine embeds five times slower and answers a question in 150 ms
+        # instead of 7.
+        cpu.n_threads = max(thread_count() // 2, 1)
         cpu.poll = 0  # waiting for the next text must not use a core
     # Earlier texts must be neither kept in memory nor reused.
     params.cache_ram_mib = 0
@@ -230,44 +225,26 @@ def _joined(parts: Sequence[EmbeddedPart]) -> Vector:
 
 
 def open_gguf(options: ProviderOptions, *, cache: Path) -> GgufProvider:
-    """Return the provider of the GGUF file or model in the options; nothing is downloaded yet.
+    """Return the provider of the GGUF file in the options, else of embeddinggemma.
+
+    Nothing is downloaded yet.
 
     Raises:
         ModelUnavailableError: the file cannot be read, or is not a GGUF file.
 
     """
-    models = ModelCache.of(options.model_cache, default=cache)
     if options.model_path is not None:
         path = options.model_path.expanduser()
         header = read_header(path)
         # Either may name the model: names are entered by hand, and files are renamed.
-        prompts = prompts_of(f"{header.name or ''} {path.stem}".replace(" ", "-"), options)
-        space = path.stem, header.dimensions, _identity(prompts, sample_digest(path))
-        return _provider(path, space, prompts=prompts, cache=models)
-    manifest = GGUF_MODELS[options.model or EMBEDDINGGEMMA.id]
-    prompts = prompts_of(manifest.id, options)
-    space = manifest.id, manifest.dimensions, _identity(prompts, manifest.files[0].sha256)
-    return _provider(manifest, space, prompts=prompts, cache=models)
-
-
-def _identity(prompts: Prompts, weights: str) -> str:
-    return f"{prompts.identity}-{weights[:12]}"
-
-
-def _provider(
-    source: GgufManifest | Path,
-    space: tuple[str, int | None, str],
-    *,
-    prompts: Prompts,
-    cache: ModelCache,
-) -> GgufProvider:
+        prompts = prompts_of(f"{header.name or ''} {path.stem}".replace(" ", "-"))
+        model, dimensions, weights = path.stem, header.dimensions, sample_digest(path)
+    else:
+        path, model, dimensions = None, EMBEDDINGGEMMA.id, _GEMMA_DIMENSIONS
+        prompts, weights = prompts_of(model), EMBEDDINGGEMMA.files[0].sha256
     return GgufProvider(
-        source,
-        fingerprint=Fingerprint("local", *space),
+        path,
+        fingerprint=Fingerprint("local", model, dimensions, f"{prompts.identity}-{weights[:12]}"),
         prompts=prompts,
-        cache=cache,
-        # Half of the cores: llama.cpp's threads spin while they wait for each other. With one
-        # thread per core, a busy machine embeds five times slower and answers a question in 150 ms
-        # instead of 7.
-        threads=max(thread_count() // 2, 1),
+        cache=options.model_cache or cache,
     )

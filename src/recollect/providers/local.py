@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -27,14 +26,8 @@ from recollect.providers.models.bert import (
     token_output,
 )
 from recollect.providers.models.files import changed_files, read_model, resolve
-from recollect.providers.models.integrity import ModelCache
-from recollect.providers.models.manifest import (
-    ARCTIC_S,
-    GGUF_MODELS,
-    EmbeddingManifest,
-)
+from recollect.providers.models.manifest import ARCTIC_S, EMBEDDINGGEMMA, MODELS, EmbeddingManifest
 from recollect.providers.models.onnx_folder import describe, is_own, weights_in
-from recollect.providers.prompts import Prompts
 from recollect.records import dataclass
 from recollect.text.scripts import latin_share
 from recollect.text.terms import query_terms
@@ -51,7 +44,6 @@ if TYPE_CHECKING:
     from recollect.types import Background, Progress, Vector, Vectors
 
 _TEXTS = 32  # the most that is lost if the process is killed
-_UNLIMITED = 1_000_000
 _MOST_WINDOWS = 8  # model inputs per text, about 4,000 words; the rest is cut
 _MOST_CODES = 512  # per text: 24 KB
 
@@ -64,23 +56,19 @@ class LocalProvider:
         manifest: EmbeddingManifest,
         *,
         configured: Path | None,
-        cache: ModelCache,
-        threads: int,
-        identity: str | None = None,
+        cache: Path,
     ) -> None:
         self._manifest = manifest
         self._configured = configured
         self._cache = cache
-        self._threads = threads
-        self._identity = identity
-        self._folder: Path | None = None
+        self._files: tuple[Path, Mapping[str, bytes]] | None = None
         self._model: _LoadedModel | None = None
-        self._loading = threading.Lock()
+        self._loading = threading.RLock()
 
     @property
     def fingerprint(self) -> Fingerprint:
-        identity = self._identity or self._manifest.files[0].sha256[:12]
-        return Fingerprint("local", self._manifest.id, self._manifest.dimensions, identity)
+        known = self._manifest
+        return Fingerprint("local", known.id, known.dimensions, known.identity)
 
     @property
     def background(self) -> Background | None:
@@ -89,20 +77,22 @@ class LocalProvider:
     @property
     def limits(self) -> Limits:
         # The texts of a request already run in parallel.
-        return Limits(texts=_TEXTS, tokens=_UNLIMITED, in_flight=1)
+        return Limits(texts=_TEXTS)
 
     def reads(self, text: str) -> float:
         return latin_share(text) if self._manifest.reads_latin_only else 1.0
 
     def prepare(self, *, progress: Progress, retry: bool) -> None:
-        if self._folder is None:
-            self._folder = resolve(
-                self._manifest,
-                configured=self._configured,
-                cache=self._cache,
-                progress=progress,
-                retry=retry,
-            )
+        with self._loading:  # threads that come at once share one model
+            if self._model is None and self._files is None:
+                folder = resolve(
+                    self._manifest,
+                    configured=self._configured,
+                    cache=self._cache,
+                    progress=progress,
+                    retry=retry,
+                )
+                self._files = folder, read_model(self._manifest, folder)
 
     @property
     def word_background(self) -> Background | None:
@@ -128,15 +118,13 @@ class LocalProvider:
         self._model = None
 
     def _load(self) -> _LoadedModel:
-        with self._loading:  # threads that come at once share one model
-            model = self._model
-            if model is None:
-                self.prepare(progress=silent, retry=False)
-                assert self._folder is not None  # noqa: S101 - prepare either sets it or raises
-                files = read_model(self._manifest, self._folder, record=self._cache.record)
-                model = _open_model(self._folder, files, self._manifest)
-                self._model = model
-            return model
+        with self._loading:
+            self.prepare(progress=silent, retry=False)
+            if self._model is None:
+                assert self._files is not None  # noqa: S101 - prepare either sets it or raises
+                self._model = _open_model(*self._files, self._manifest)
+                self._files = None
+            return self._model
 
     def _read_all(self, texts: Sequence[str], *, role: Role) -> list[_Read]:
         if not texts:
@@ -147,11 +135,11 @@ class LocalProvider:
         )
         if len(texts) == 1:
             return [self._read(model, prefix, texts[0])]
-        with ThreadPoolExecutor(self._threads) as pool:
+        with ThreadPoolExecutor(thread_count()) as pool:
             return list(pool.map(lambda text: self._read(model, prefix, text), texts))
 
     def _read(self, model: _LoadedModel, prefix: str, text: str) -> _Read:
-        # A prefix from the settings must leave room for the text.
+        # A prefix from a model folder must leave room for the text.
         lead = model.words.ids(prefix)[: self._manifest.max_tokens // 2]
         words = model.words.words(text)
         body = [number for _, ids in words for number in ids]
@@ -285,43 +273,23 @@ def open_local(options: ProviderOptions, *, cache: Path) -> Provider:
     path = options.model_path.expanduser() if options.model_path else None
     if path is not None and path.suffix.lower() == SUFFIX:
         return open_gguf(options, cache=cache)
+    cache = options.model_cache or cache
     if path is not None and is_own(path):
-        manifest, identity = describe(path, options)
-        return _provider(manifest, options, cache=cache, identity=identity)
-    if options.model in GGUF_MODELS:
+        return LocalProvider(describe(path), configured=path, cache=cache)
+    if options.model == EMBEDDINGGEMMA.id:
         return open_gguf(options, cache=cache)
     if options.model not in (None, ARCTIC_S.id):
-        known_models = ", ".join((ARCTIC_S.id, *GGUF_MODELS))
         raise ProviderSetupError(
             f"There is no local model named {options.model}.",
-            action=f"Choose {known_models}, or set local.model_path.",
+            action=f"Choose {ARCTIC_S.id} or {EMBEDDINGGEMMA.id}, or set local.model_path.",
         )
-    known = Prompts(ARCTIC_S.query_prefix, ARCTIC_S.document_prefix)
-    prompts = known.changed_by(options)
-    weights = ARCTIC_S.files[0].sha256[:12]
-    return _provider(
-        replace(ARCTIC_S, query_prefix=prompts.query, document_prefix=prompts.document),
-        options,
-        cache=cache,
-        identity=None if prompts == known else f"{prompts.identity}-{weights}",
-    )
+    return LocalProvider(ARCTIC_S, configured=path, cache=cache)
 
 
 def changed_models(options: ProviderOptions, *, cache: Path) -> Iterator[ModelUnavailableError]:
     """Hash every model file that is there, whoever uses it; yield which were changed."""
+    for manifest in MODELS:
+        yield from changed_files(manifest, (options.model_cache or cache) / manifest.folder)
     path = options.model_path.expanduser() if options.model_path else None
-    is_default = path is not None and path.suffix.lower() != SUFFIX and not is_own(path)
-    models = ModelCache.of(options.model_cache, default=cache)
-    return changed_files(models, configured=path if is_default else None)
-
-
-def _provider(
-    manifest: EmbeddingManifest, options: ProviderOptions, *, cache: Path, identity: str | None
-) -> LocalProvider:
-    return LocalProvider(
-        manifest if options.word_codes else replace(manifest, word_background=None),
-        configured=options.model_path,
-        cache=ModelCache.of(options.model_cache, default=cache),
-        threads=thread_count(),
-        identity=identity,
-    )
+    if path is not None and path.suffix.lower() != SUFFIX and not is_own(path):
+        yield from changed_files(ARCTIC_S, path)

@@ -20,7 +20,7 @@ import numpy as np
 from recollect.errors import ModelUnavailableError, ProviderSetupError
 from recollect.providers.base import READS_ENOUGH, Limits
 from recollect.providers.models.bert import thread_count
-from recollect.providers.models.integrity import sample_digest
+from recollect.providers.models.files import sample_digest
 from recollect.providers.prompts import Prompts
 from recollect.text.scripts import latin_share
 from recollect.types import Background, Fingerprint, Role
@@ -40,7 +40,6 @@ _PROMPTS = Prompts("query: ", "passage: ")
 _SECOND = "-supplement"
 _LAST = "-across"
 _TEXTS = 16  # a second of two cores, the most that is lost if the process is killed
-_UNLIMITED = 1_000_000
 _MOST_CHARS = 16_384  # about eight model inputs; the rest of a longer text is cut
 
 # Measured on 37,633 pairs of a question and a passage of another document, in eleven sets and six
@@ -85,17 +84,22 @@ class MultilingualProvider:
         return _BACKGROUND
 
     def background_between(self, question: str) -> Background:
+        """Return how cosines of a question and unrelated texts in other languages are distributed.
+
+        It is comparable with `background`: unrelated texts in any language have equal evidence.
+        """
         is_latin = latin_share(question) >= READS_ENOUGH
         return _BACKGROUND_FROM_LATIN if is_latin else _BACKGROUND_FROM_OTHERS
 
     @property
     def in_last_space(self) -> MultilingualProvider:
+        """Return the same model for texts that another provider reads, in their own space."""
         return MultilingualProvider(self._weights, use=_LAST, loader=self._loader)
 
     @property
     def limits(self) -> Limits:
         # The texts of a request already run in parallel.
-        return Limits(texts=_TEXTS, tokens=_UNLIMITED, in_flight=1)
+        return Limits(texts=_TEXTS)
 
     def reads(self, text: str) -> float:
         del text

@@ -10,27 +10,23 @@ docs.ollama.com/capabilities/thinking.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from ipaddress import ip_address
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from recollect.providers.base import Completion
-from recollect.providers.prompts import prompts_of
-from recollect.providers.remote.chat import ChatService, RemoteChat, count_in
-from recollect.providers.remote.provider import (
-    EmbeddingModel,
-    EmbeddingService,
-    ListEmbeddingApi,
-    RemoteProvider,
-)
-from recollect.providers.remote.server import ApiCall, Vendor, bearer
+from recollect.providers.remote.chat import ChatApi, RemoteChat, count_in
+from recollect.providers.remote.provider import EmbeddingService, open_listed
+from recollect.providers.remote.server import ApiCall, Vendor
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
     from pathlib import Path
 
     from recollect.providers.options import ChatOptions, ProviderOptions
     from recollect.providers.remote.chat import Prompt
+    from recollect.providers.remote.provider import RemoteProvider
 
 _PORT = "11434"
 _HIGHEST_PORT = 65535
@@ -92,65 +88,52 @@ OLLAMA = Vendor(
     model_action="Run `ollama pull {model}`, or set `{setting}` to a model from `ollama list`.",
 )
 
-EMBEDDINGS = EmbeddingService(
-    OLLAMA,
-    default_model="nomic-embed-text",
-    models={
-        "nomic-embed-text": EmbeddingModel(768),
-        "mxbai-embed-large": EmbeddingModel(1024),
-        "all-minilm": EmbeddingModel(384),
-        "bge-m3": EmbeddingModel(1024),
-        "snowflake-arctic-embed": EmbeddingModel(1024),
-        "embeddinggemma": EmbeddingModel(768),
-    },
-    most_texts=16,  # on a CPU a longer list would take longer than the time-out
-    in_flight=1,
-)
-
 
 def _vectors_of(response: object) -> Sequence[Sequence[float]]:
     return list(response["embeddings"])  # type: ignore[index]  # another format raises
 
 
+EMBEDDINGS = EmbeddingService(
+    OLLAMA,
+    default_model="nomic-embed-text",
+    models={
+        "nomic-embed-text": 768,
+        "mxbai-embed-large": 1024,
+        "all-minilm": 384,
+        "bge-m3": 1024,
+        "snowflake-arctic-embed": 1024,
+        "embeddinggemma": 768,
+    },
+    most_texts=16,  # on a CPU a longer list would take longer than the time-out
+    in_flight=1,
+    path="api/embed",
+    dimensions_field="dimensions",
+    constants={"truncate": False},  # refuse texts that are too long instead of cutting them
+    vectors_of=_vectors_of,
+)
+
+
 def open_ollama(options: ProviderOptions, *, cache: Path) -> RemoteProvider:
     """Return the provider; nothing is sent yet."""
-    del cache
     # A name without a tag means `latest`: both are the same space.
-    model = (options.model or EMBEDDINGS.default_model).removesuffix(_LATEST)
-    api = ListEmbeddingApi(
-        model,
-        prompts=prompts_of(model, options),  # Ollama itself adds none
-        dimensions=options.dimensions,
-        path="api/embed",
-        dimensions_field="dimensions",
-        constants={"truncate": False},  # refuse texts that are too long instead of cutting them
-        vectors_of=_vectors_of,
-    )
-    return RemoteProvider(EMBEDDINGS, api, model=model, options=options)
+    model = options.model.removesuffix(_LATEST) if options.model else None
+    return open_listed(EMBEDDINGS, replace(options, model=model), cache=cache)
 
 
-CHAT = ChatService(OLLAMA, default_model="gemma3:4b")
+_CHAT_MODEL = "gemma3:4b"
 _LEAST_CONTEXT = 4096
 _MARGIN = 1.3  # our token count is an estimate, and the model's template adds some
 
 
-class OllamaChatApi:
+class OllamaChatApi(ChatApi):
     """`POST /api/chat`."""
 
-    def __init__(self, model: str) -> None:
-        self._model = model
-
-    @property
-    def optional(self) -> Mapping[str, str]:
-        return {"think": r"think"}
-
-    def headers(self, key: str | None) -> Mapping[str, str]:
-        return bearer(key)
+    optional: ClassVar = {"think": r"think"}
 
     def request(self, prompt: Prompt, *, without: AbstractSet[str]) -> ApiCall:
         system = [{"role": "system", "content": prompt.system}] if prompt.system else []
         body: dict[str, object] = {
-            "model": self._model,
+            "model": self.model,
             "messages": [*system, {"role": "user", "content": prompt.text}],
             "stream": False,
             "options": {
@@ -183,5 +166,4 @@ def _context_for(prompt: Prompt) -> int:
 
 def open_ollama_chat(options: ChatOptions) -> RemoteChat:
     """Return the chat; nothing is sent yet."""
-    model = options.model or CHAT.default_model
-    return RemoteChat(CHAT, OllamaChatApi(model), model=model, options=options)
+    return RemoteChat(OLLAMA, OllamaChatApi(options.model or _CHAT_MODEL), options=options)

@@ -12,33 +12,28 @@ switched off where that is possible.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
 
 from recollect.providers.base import Completion
-from recollect.providers.prompts import prompts_of
 from recollect.providers.remote.chat import (
-    ChatService,
+    ChatApi,
     DeclinedError,
     RemoteChat,
     count_in,
     object_in,
 )
-from recollect.providers.remote.provider import (
-    EmbeddingModel,
-    EmbeddingService,
-    ListEmbeddingApi,
-    RemoteProvider,
-)
-from recollect.providers.remote.server import ApiCall, Vendor, bearer
+from recollect.providers.remote.provider import EmbeddingService, open_listed
+from recollect.providers.remote.server import ApiCall, Vendor
 from recollect.types import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from collections.abc import Set as AbstractSet
     from pathlib import Path
 
     from recollect.providers.options import ChatOptions, ProviderOptions
     from recollect.providers.remote.chat import Prompt
+    from recollect.providers.remote.provider import RemoteProvider
 
 OPENAI = Vendor(
     name="openai",
@@ -51,35 +46,25 @@ EMBEDDINGS = EmbeddingService(
     OPENAI,
     default_model="text-embedding-3-small",
     models={
-        "text-embedding-3-small": EmbeddingModel(1536),
-        "text-embedding-3-large": EmbeddingModel(3072),
-        "text-embedding-ada-002": EmbeddingModel(1536),
+        "text-embedding-3-small": 1536,
+        "text-embedding-3-large": 3072,
+        "text-embedding-ada-002": 1536,
     },
     most_texts=2048,
+    dimensions_field="dimensions",
 )
 
 
 def open_openai(options: ProviderOptions, *, cache: Path) -> RemoteProvider:
     """Return the provider; nothing is sent yet."""
-    del cache
-    model = options.model or EMBEDDINGS.default_model
-    api = ListEmbeddingApi(
-        model,
-        prompts=prompts_of(model, options),
-        dimensions=options.dimensions,
-        dimensions_field="dimensions",
-        input_types={
-            Role.QUERY: options.remote.query_input_type,
-            Role.DOCUMENT: options.remote.document_input_type,
-        },
-    )
-    return RemoteProvider(EMBEDDINGS, api, model=model, options=options)
+    types = {
+        Role.QUERY: options.remote.query_input_type,
+        Role.DOCUMENT: options.remote.document_input_type,
+    }
+    return open_listed(replace(EMBEDDINGS, input_types=types), options, cache=cache)
 
 
-CHAT = ChatService(
-    OPENAI,
-    default_model="gpt-6-luna",
-)
+_CHAT_MODEL = "gpt-6-luna"
 _REASONS = re.compile(r"^(o[0-9]|gpt-[5-9](?!.*-chat))")
 _EFFORTS = (
     (re.compile(r"^gpt-(5\.[1-9]|[6-9])"), "none"),
@@ -89,32 +74,27 @@ _EFFORTS = (
 """The lowest reasoning effort of each family."""
 
 
-class OpenAiChatApi:
+class OpenAiChatApi(ChatApi):
     """`POST /chat/completions`."""
 
+    optional: ClassVar = {
+        "max_tokens": r"use '?max_completion_tokens",
+        "temperature": r"temperature",
+        "reasoning_effort": r"reasoning[_.]effort",
+    }
+
     def __init__(self, model: str, *, is_openai: bool) -> None:
-        self._model = model
+        super().__init__(model)
         name = model.removeprefix("openai/")  # as gateways call it
         self._reasons = bool(_REASONS.match(name))
         # Compatible servers know the older field, and not all of them the newer one.
         self._limit = "max_completion_tokens" if is_openai or self._reasons else "max_tokens"
         self._effort = next((word for rule, word in _EFFORTS if rule.match(name)), None)
 
-    @property
-    def optional(self) -> Mapping[str, str]:
-        return {
-            "max_tokens": r"use '?max_completion_tokens",
-            "temperature": r"temperature",
-            "reasoning_effort": r"reasoning[_.]effort",
-        }
-
-    def headers(self, key: str | None) -> Mapping[str, str]:
-        return bearer(key)
-
     def request(self, prompt: Prompt, *, without: AbstractSet[str]) -> ApiCall:
         system = [{"role": "system", "content": prompt.system}] if prompt.system else []
         body: dict[str, object] = {
-            "model": self._model,
+            "model": self.model,
             "messages": [*system, {"role": "user", "content": prompt.text}],
         }
         limit = "max_completion_tokens" if "max_tokens" in without else self._limit
@@ -152,7 +132,6 @@ def _text(content: object) -> str:
 
 def open_openai_chat(options: ChatOptions) -> RemoteChat:
     """Return the chat; nothing is sent yet."""
-    model = options.model or CHAT.default_model
     is_openai = OPENAI.address(options.base_url, options.variables) == OPENAI.base_url
-    api = OpenAiChatApi(model, is_openai=is_openai)
-    return RemoteChat(CHAT, api, model=model, options=options)
+    api = OpenAiChatApi(options.model or _CHAT_MODEL, is_openai=is_openai)
+    return RemoteChat(OPENAI, api, options=options)

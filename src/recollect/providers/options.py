@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from recollect.providers.keys import Variables, key_reference
-from recollect.providers.registry import AUTO, CHAT_NAMES, NAMES, NONE, names
+from recollect.providers.names import AUTO, CHAT_NAMES, NAMES, NONE, names
 from recollect.records import dataclass
 from recollect.text.setting import (
     number,
@@ -36,6 +36,12 @@ def _fallback(value: object) -> tuple[str, ...]:
     if value in ("", [], ()):
         return ()
     return some_of([name for name in names() if name not in (AUTO, NONE)])(value)
+
+
+def _redact() -> bool:
+    """Return the field of the one setting that embedding and language models share."""
+    about = "mask keys and passwords in texts that are sent"
+    return user_setting("redact", True, switch, about)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,27 +77,16 @@ class RemoteOptions:
     timeout_seconds: float = user_setting(
         "remote.timeout_seconds", 60.0, number(0.1, 3600), "time limit of one request"
     )
-    requests_per_minute: int = user_setting(
-        "remote.requests_per_minute",
-        0,
-        whole(0, 1_000_000),
-        "at most this many; 0: the server's own limit",
-    )
-    tokens_per_minute: int = user_setting(
-        "remote.tokens_per_minute",
-        0,
-        whole(0, 1_000_000_000),
-        "at most this many; 0: the server's own limit",
-    )
     batch: bool = user_setting(
         "remote.batch",
         False,
         switch,
         "use the vendor's batch API for large runs: about half the price, done within a day",
     )
-    redact: bool = user_setting(
-        "remote.redact", True, switch, "mask keys and passwords in texts that are sent"
-    )
+    redact: bool = _redact()
+    section: ClassVar = "remote"
+    """Section of these settings, for messages."""
+    model_setting: ClassVar = "model"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,18 +109,6 @@ class ProviderOptions:
         optional(whole(1, 100_000)),
         "length of vectors, if the model offers a choice; unset: its default",
     )
-    query_prefix: str | None = user_setting(
-        "query_prefix",
-        None,
-        optional(plain),
-        "prefix for questions; unset: the one a known model expects",
-    )
-    document_prefix: str | None = user_setting(
-        "document_prefix",
-        None,
-        optional(plain),
-        "prefix for notes; unset: the one a known model expects",
-    )
     model_path: Path | None = user_setting(
         "local.model_path",
         None,
@@ -137,12 +120,6 @@ class ProviderOptions:
         None,
         optional(path),
         "folder for downloaded models; unset: the platform's cache folder",
-    )
-    word_codes: bool = user_setting(
-        "local.word_codes",
-        True,
-        switch,
-        "compare questions with notes word by word: better ranking, up to 7 KB more per chunk",
     )
     remote: RemoteOptions = field(default_factory=RemoteOptions)
     variables: Variables = field(default_factory=Variables)
@@ -172,9 +149,9 @@ class ChatOptions:
         "variable that holds the key, as env:NAME; unset: the vendor's own variable",
         secret=True,
     )
-    redact: bool = user_setting(
-        "llm.redact", True, switch, "mask keys and passwords in texts that are sent"
-    )
+    redact: bool = _redact()
     timeout_seconds: float = 120.0
     """Seconds for one request, which includes writing the whole reply."""
     variables: Variables = field(default_factory=Variables)
+    section: ClassVar = "llm"
+    model_setting: ClassVar = "llm.model"

@@ -6,13 +6,9 @@ A model that was trained with prefixes finds half as much without them, and serv
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from recollect.records import dataclass
 from recollect.types import Role, digest_of
-
-if TYPE_CHECKING:
-    from recollect.providers.options import ProviderOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +21,6 @@ class Prompts:
     def apply(self, text: str, *, role: Role) -> str:
         """Return the text with its prefix."""
         return (self.query if role is Role.QUERY else self.document) + text
-
-    def changed_by(self, options: ProviderOptions) -> Prompts:
-        """Return these prompts with the changes in the settings."""
-        return Prompts(
-            self.query if options.query_prefix is None else options.query_prefix,
-            self.document if options.document_prefix is None else options.document_prefix,
-        )
 
     @property
     def identity(self) -> str:
@@ -60,7 +49,6 @@ _KNOWN: tuple[tuple[str, Prompts], ...] = (
 )
 
 
-def prompts_of(model: str, options: ProviderOptions) -> Prompts:
-    """Return the prompts of a model, by its name, with the changes in the settings."""
-    known = next((own for name, own in _KNOWN if re.search(name, model.lower())), Prompts())
-    return known.changed_by(options)
+def prompts_of(model: str) -> Prompts:
+    """Return the prompts of a model, by its name."""
+    return next((own for name, own in _KNOWN if re.search(name, model.lower())), Prompts())

@@ -1,6 +1,6 @@
 """Hides secrets from providers of other packages, which may send what they get to a server.
 
-Providers of our own hide them in the one place where they send (`remote/retry.py`), and do so only
+Providers of our own hide them in the one place where they send (`remote/server.py`), and do so only
 if they send.
 """
 

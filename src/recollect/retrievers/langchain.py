@@ -8,8 +8,8 @@ with RecollectRetriever.open("path/to/workspace", max_results=4) as retriever:
 
 from __future__ import annotations
 
-from datetime import date  # noqa: TC003 - pydantic reads the field types when the class is made
-from typing import TYPE_CHECKING, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 try:
     from langchain_core.documents import Document
@@ -23,10 +23,11 @@ except ModuleNotFoundError as error:
         name=error.name,
     ) from error
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from recollect.memory import Memory  # noqa: TC001 - a field's type, as above
-from recollect.retrievers.retrieve import OwnsMemory, SearchArguments, retrieve
+from recollect.memory import Memory  # noqa: TC001 - pydantic reads the type of a field
+from recollect.retrievers.retrieve import OwnsMemory, retrieve
+from recollect.types import SearchRequest
 
 if TYPE_CHECKING:
     from langchain_core.callbacks import CallbackManagerForRetrieverRun
@@ -40,29 +41,24 @@ class RecollectRetriever(OwnsMemory, BaseRetriever):
     `degraded`, a sentence if part of the search did not run, which is also logged.
     """
 
-    model_config = ConfigDict(extra="forbid")  # else a misspelled filter would be ignored
-
     memory: Memory = Field(repr=False, exclude=True)
     """Its owner closes it."""
-    max_results: int | None = None
-    min_score: float | None = None
-    source: str | None = None
-    """`memory`, `sessions` or `facts`."""
-    since: date | str | None = None
-    before: date | str | None = None
-    path: str | None = None
-    scopes: tuple[str, ...] = ()
+    request: Any = Field(repr=False, exclude=True)
+
+    def __init__(
+        self,
+        memory: Memory,
+        **arguments: Any,  # noqa: ANN401 - the fields of a SearchRequest
+    ) -> None:
+        """Store the memory, and fields of `SearchRequest` that apply to every query."""
+        super().__init__(memory=memory, request=SearchRequest("", **arguments))  # type: ignore[call-arg]  # pydantic
 
     # The base class's asynchronous method calls this in a thread.
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun
     ) -> list[Document]:
         del run_manager
-        arguments = cast(
-            "SearchArguments",
-            {name: getattr(self, name) for name in SearchArguments.__annotations__},
-        )
         return [
-            Document(id=hit.id, page_content=hit.text, metadata=dict(hit.metadata))
-            for hit in retrieve(self.memory, query, arguments=arguments)
+            Document(id=str(metadata["id"]), page_content=hit.text, metadata=metadata)
+            for hit, metadata in retrieve(self.memory, replace(self.request, query=query))
         ]

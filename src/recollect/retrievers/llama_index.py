@@ -9,7 +9,8 @@ with RecollectRetriever.open("path/to/workspace", max_results=4) as retriever:
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Unpack
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 try:
     from llama_index.core.retrievers import BaseRetriever
@@ -24,12 +25,14 @@ except ModuleNotFoundError as error:
     ) from error
 
 from recollect.retrievers.retrieve import OwnsMemory, retrieve
+from recollect.types import SearchRequest
 
 if TYPE_CHECKING:
     from llama_index.core.schema import QueryBundle
 
     from recollect.memory import Memory
-    from recollect.retrievers.retrieve import RetrievedHit, SearchArguments
+    from recollect.retrievers.retrieve import Metadata
+    from recollect.types import Hit
 
 _SHOWN_TO_MODELS = ("citation", "heading", "date", "speaker", "time", "superseded_by", "also_in")
 """Metadata that helps a language model answer; the rest is for programs."""
@@ -43,31 +46,28 @@ class RecollectRetriever(OwnsMemory, BaseRetriever):
     `degraded`, a sentence if part of the search did not run, which is also logged.
     """
 
-    def __init__(self, memory: Memory, **arguments: Unpack[SearchArguments]) -> None:
-        """Store the arguments.
-
-        Args:
-            memory: its owner closes it.
-            arguments: apply to every query, as in `Memory.search`.
-
-        """
+    def __init__(
+        self,
+        memory: Memory,
+        **arguments: Any,  # noqa: ANN401 - the fields of a SearchRequest
+    ) -> None:
+        """Store the memory, and fields of `SearchRequest` that apply to every query."""
         super().__init__()
         self.memory = memory
-        self._arguments = arguments
+        self._request = SearchRequest("", **arguments)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        hits = retrieve(self.memory, query_bundle.query_str, arguments=self._arguments)
-        return [_node(hit) for hit in hits]
+        hits = retrieve(self.memory, replace(self._request, query=query_bundle.query_str))
+        return [_node(hit, metadata) for hit, metadata in hits]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return await asyncio.to_thread(self._retrieve, query_bundle)
 
 
-def _node(hit: RetrievedHit) -> NodeWithScore:
-    metadata = dict(hit.metadata)
+def _node(hit: Hit, metadata: dict[str, Metadata]) -> NodeWithScore:
     shown = {key for key in _SHOWN_TO_MODELS if metadata.get(key)}
     node = TextNode(
-        id_=hit.id,
+        id_=str(metadata["id"]),
         text=hit.text,
         metadata=metadata,
         excluded_llm_metadata_keys=sorted(metadata.keys() - shown),

@@ -7,44 +7,21 @@ no other place for them, and are part of each hit's metadata.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Self
 
 from recollect.memory import Memory
-from recollect.records import dataclass
 from recollect.types import HEADING_SEPARATOR
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import date
     from pathlib import Path
     from types import TracebackType
 
-    from recollect.types import Degradation, Hit, Results
+    from recollect.types import Hit, SearchRequest
+
+    Metadata = str | float | bool | None
 
 LOG = logging.getLogger("recollect.retrievers")
-
-
-class SearchArguments(TypedDict, total=False):
-    """Arguments of `Memory.search` that a retriever passes with every query."""
-
-    max_results: int | None
-    min_score: float | None
-    source: str | None
-    since: date | str | None
-    before: date | str | None
-    path: str | None
-    scopes: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RetrievedHit:
-    """A hit in the form frameworks expect: text, score and flat metadata."""
-
-    id: str
-    """Identifies the agent and the lines, so hits of different memories never collide."""
-    text: str
-    score: float
-    metadata: Mapping[str, str | float | bool | None]
 
 
 class OwnsMemory:
@@ -60,7 +37,7 @@ class OwnsMemory:
         *,
         settings: Mapping[str, object] | None = None,
         environ: Mapping[str, str] | None = None,
-        **arguments: Unpack[SearchArguments],
+        **arguments: Any,  # noqa: ANN401 - the fields of a SearchRequest
     ) -> Self:
         """Open the memory of a workspace; closing the retriever closes it.
 
@@ -68,7 +45,7 @@ class OwnsMemory:
             workspace: as in `Memory.open`.
             settings: override every settings file and variable.
             environ: used instead of the process's environment.
-            arguments: apply to every query, as in `Memory.search`.
+            arguments: fields of `SearchRequest` that apply to every query.
 
         Raises:
             WorkspaceError: the folder does not exist.
@@ -78,7 +55,7 @@ class OwnsMemory:
         """
         memory = Memory.open(workspace, settings=settings, environ=environ)
         try:
-            return cls(memory=memory, **arguments)  # type: ignore[call-arg, misc]  # subclasses take it
+            return cls(memory=memory, **arguments)  # type: ignore[call-arg]  # subclasses take it
         except BaseException:
             memory.close()
             raise
@@ -99,24 +76,32 @@ class OwnsMemory:
         self.close()
 
 
-def retrieve(memory: Memory, query: str, *, arguments: SearchArguments) -> list[RetrievedHit]:
-    """Return the hits for a query, best first, and log any problem with the answer.
+def retrieve(memory: Memory, request: SearchRequest) -> list[tuple[Hit, dict[str, Metadata]]]:
+    """Return the hits for a request with their metadata, best first; log any problem.
+
+    The metadata's `id` names the agent and the lines, so hits of different memories never collide.
 
     Raises:
         QueryError: the query is empty or an argument is out of range.
         StoreError: the index cannot be read.
 
     """
-    results = memory.search(query, **arguments)
-    for part, why in (results.degraded or {}).items():
-        LOG.warning("Degraded: %s", _sentence(part, why))
+    results = memory.answer(request)
+    degraded = [
+        f"{leg}: {why.reason} {why.action}" for leg, why in (results.degraded or {}).items()
+    ]
+    for sentence in degraded:
+        LOG.warning("Degraded: %s", sentence)
     for notice in results.notices:
         LOG.warning("%s", notice)
-    return [_retrieved(hit, results=results, agent=memory.agent) for hit in results.hits]
+    shared: dict[str, Metadata] = {
+        "confident": results.confident,
+        "degraded": " ".join(degraded) or None,
+    }
+    return [(hit, _metadata(hit, agent=memory.agent) | shared) for hit in results.hits]
 
 
-def _retrieved(hit: Hit, *, results: Results, agent: str) -> RetrievedHit:
-    name = f"{agent}:{hit.citation}"
+def _metadata(hit: Hit, *, agent: str) -> dict[str, Metadata]:
     optional = {
         "speaker": hit.speaker,
         "time": hit.moment,
@@ -124,8 +109,8 @@ def _retrieved(hit: Hit, *, results: Results, agent: str) -> RetrievedHit:
         "superseded_by": hit.superseded_by,
         "also_in": ", ".join(each.citation for each in hit.also_in) or None,
     }
-    metadata: dict[str, str | float | bool | None] = {
-        "id": name,
+    return {
+        "id": f"{agent}:{hit.citation}",
         "path": hit.path,
         "start_line": hit.start_line,
         "end_line": hit.end_line,
@@ -134,17 +119,5 @@ def _retrieved(hit: Hit, *, results: Results, agent: str) -> RetrievedHit:
         "source": hit.source.value,
         "heading": HEADING_SEPARATOR.join(hit.heading),
         "date": hit.date.isoformat() if hit.date else None,
-        "confident": results.confident,
-        "degraded": _degraded(results),
         **{key: value for key, value in optional.items() if value is not None},
     }
-    return RetrievedHit(id=name, text=hit.text, score=hit.score, metadata=metadata)
-
-
-def _degraded(results: Results) -> str | None:
-    sentences = [_sentence(part, why) for part, why in (results.degraded or {}).items()]
-    return " ".join(sentences) or None
-
-
-def _sentence(part: str, why: Degradation) -> str:
-    return f"{part}: {why.reason} {why.action}"

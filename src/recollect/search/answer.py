@@ -66,20 +66,17 @@ def search(  # noqa: PLR0913 - the parts of an answer
     options: SearchOptions,
     today: date,
     reranker: Reranker | None = None,
-    explain: bool = True,
 ) -> Results:
-    """Answer a question from what the store holds; `explain` adds to each hit why it is there."""
-    started, limit = time.perf_counter(), options.pool(query.max_results)
+    """Answer a question from what the store holds."""
     question = interpret(query, today=today)
-    # On one snapshot: a chunk that a leg proposes must be there when it is weighed.
-    with store.snapshot():
-        pools = propose(question, store=store, asked=asked, limit=limit)
+    with store.snapshot():  # a chunk that a leg proposes must be there when it is weighed
+        pools = propose(question, store=store, asked=asked, limit=options.pool(query.max_results))
         evidence = weigh(pools, store=store)
     ranking = rank(evidence, options=options.rank, today=today, reranker=reranker)
     spans = select(ranking, evidence, options=options.rank)
     probability = confidence(evidence, ranking, best=spans[0].row if spans else None)
     return Results(
-        hits=make_hits(spans, evidence=evidence, ranking=ranking, today=today, explain=explain),
+        hits=make_hits(spans, evidence=evidence, ranking=ranking, today=today),
         query=query.text,
         mode=pools.mode,
         provider=pools.fingerprint.provider if pools.fingerprint else None,
@@ -87,7 +84,6 @@ def search(  # noqa: PLR0913 - the parts of an answer
         fusion=ranking.fusion,
         confident=probability >= CONFIDENT_FROM,
         confidence=probability,
-        took_ms=(time.perf_counter() - started) * 1000 + sum(each.took_ms for each in asked),
         degraded={**pools.degraded, **ranking.degraded} or None,
         notices=notices(evidence),
         searched=pools.keyword.corpus.chunks,
@@ -201,8 +197,8 @@ class Searcher:
 
     def _search(self, started: StartedSearch, embedded: EmbeddedSearch) -> Results:
         """Search and mark copies: everything that reads the store."""
-        options = started.options
-        query = at_this_moment(embedded.query, started.request)
+        began, options = time.perf_counter(), started.options
+        query = at_this_moment(embedded.query)
         wanted = query.max_results
         superseded = self.store.superseded(query.scope)
         if superseded:
@@ -216,7 +212,6 @@ class Searcher:
                 reranker=self.reranker() if options.rank.rerank.enabled else None,
                 options=options,
                 today=started.request.today or self.today(),
-                explain=started.request.explain,
             )
 
         results = answer_by(*embedded.asked)
@@ -233,7 +228,14 @@ class Searcher:
             results = mark_copies(
                 results, superseded=superseded, keep=query.scope.with_superseded, most=wanted
             )
-        return replace(results, notices=(*told, *results.notices))
+        if not started.request.explain:
+            results = replace(
+                results, hits=tuple(replace(each, trace=None) for each in results.hits)
+            )
+        took_ms = (time.perf_counter() - began) * 1000 + sum(
+            each.took_ms for each in embedded.asked
+        )
+        return replace(results, notices=(*told, *results.notices), took_ms=took_ms)
 
     def _degraded(
         self, results: Results, started: StartedSearch, embedded: EmbeddedSearch

@@ -39,7 +39,6 @@ _TOKEN = re.compile(
     r"|[^\w\s.,;:!'\"`´()\[\]{}*_#|/\\~–—…-]"  # a symbol that is not markup: % $ < = →
 )
 _WORD = re.compile(r"[^\W_]+")
-_APART = {code: " " for code in range(128) if not chr(code).isalnum()}
 _SAMPLED_CHARS = 300
 _SAMPLES = 4
 _SAMPLE_CHARS = 5  # without what inflection changes
@@ -51,18 +50,11 @@ class Originals:
 
     def __init__(self) -> None:
         self._chunks: dict[int, tuple[Chunk, str]] = {}
-        self._wordings: dict[int, tuple[str, str]] = {}
-        self._beginnings: set[str] = set()
-        self._is_ascii = True
 
     def add(self, row: int, chunk: Chunk) -> None:
         """Add a chunk that has its own place, or is part of one."""
         if _may_repeat(chunk):
-            folded = chunk.text.casefold()
-            self._chunks[row] = (chunk, folded)
-            self._is_ascii = self._is_ascii and folded.isascii()
-            words = folded.translate(_APART).split() if self._is_ascii else ()
-            self._beginnings.update([word[:_SAMPLE_CHARS] for word in words])
+            self._chunks[row] = (chunk, chunk.text.casefold())
 
     def may_hold(self, text: str) -> bool:
         """Return whether any of them may say all that a text says: a cheap first test."""
@@ -76,7 +68,7 @@ class Originals:
         heading, body = _wording(chunk)
         is_long = body.count(" ") > LONG_WORDS
         for row in near:
-            other_heading, other = self._wording(row)
+            other_heading, other = _wording(self._chunks[row][0])
             if (body in other) if is_long else (heading, body) == (other_heading, other):
                 return row
         return None
@@ -86,20 +78,10 @@ class Originals:
         if len(text) < _SAMPLED_CHARS:
             return near
         for sample in _samples(text):
-            # A sample is the beginning of a word. Where scripts without spaces mix with others,
-            # that word may be in the middle of another run of letters.
-            is_whole = self._is_ascii and len(sample) == _SAMPLE_CHARS
-            if is_whole and sample not in self._beginnings:
-                return []
             near = [row for row in near if sample in self._chunks[row][1]]
             if not near:
                 break
         return near
-
-    def _wording(self, row: int) -> tuple[str, str]:
-        if row not in self._wordings:
-            self._wordings[row] = _wording(self._chunks[row][0])
-        return self._wordings[row]
 
 
 def _may_repeat(chunk: Chunk) -> bool:

@@ -22,8 +22,9 @@ from recollect.stores.base import published_in
 from recollect.types import Degradation, Leg, Role
 
 if TYPE_CHECKING:
-    from recollect.providers.base import Provider, QuestionWords, SecondModel
+    from recollect.providers.base import Provider, QuestionWords
     from recollect.providers.chain import Chain
+    from recollect.providers.multilingual import MultilingualProvider
     from recollect.stores.base import Store
     from recollect.types import Background, Fingerprint, Progress, Query, Vectors
 
@@ -136,7 +137,7 @@ def embed_question(query: Query, provider: Provider) -> AskedVectors:
 
 
 def embed_second(
-    query: Query, main: AskedVectors, second: SecondModel, *, has_last: bool
+    query: Query, main: AskedVectors, second: MultilingualProvider, *, has_last: bool
 ) -> tuple[AskedVectors, ...]:
     """Embed a question for the texts of a second model: those that the main one does not read.
 

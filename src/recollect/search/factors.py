@@ -20,21 +20,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import date
 
-    from recollect.search.options import DecayOptions, SourceOptions
+    from recollect.search.options import DecayOptions
     from recollect.search.scores import Floats
 
 _BASE, _STEP = 0.75, 0.05
+_SESSIONS = 0.9  # what a hit in a transcript counts
+FLOOR = 0.4
+"""An old right answer keeps at least this part of its score, and so stays above noise."""
 
 
-def weigh_sources(
-    scores: Floats, *, sources: Sequence[SourceKind], options: SourceOptions
-) -> Floats:
+def weigh_sources(scores: Floats, *, sources: Sequence[SourceKind]) -> Floats:
     """Return the scores with each source's weight."""
     if SourceKind.SESSIONS not in sources:
         return scores
-    weights = [
-        options.sessions_weight if source is SourceKind.SESSIONS else 1.0 for source in sources
-    ]
+    weights = [_SESSIONS if source is SourceKind.SESSIONS else 1.0 for source in sources]
     weighed: Floats = scores * np.array(weights)
     return weighed
 
@@ -54,7 +53,7 @@ def decay_factor(when: date | None, *, today: date, options: DecayOptions) -> fl
     age = age_days(when, today=today)
     if not options.enabled or age is None:
         return 1.0
-    return max(options.floor, math.pow(2.0, -age / options.half_life_days))
+    return max(FLOOR, math.pow(2.0, -age / options.half_life_days))
 
 
 def age_days(when: date | None, *, today: date) -> int | None:

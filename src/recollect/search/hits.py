@@ -29,17 +29,19 @@ _ELLIPSIS = "…"
 
 
 def make_hits(
-    spans: Sequence[Span], *, evidence: Evidence, ranking: Ranking, today: date, explain: bool
+    spans: Sequence[Span], *, evidence: Evidence, ranking: Ranking, today: date
 ) -> tuple[Hit, ...]:
-    """Return the hits for spans in their final order; `explain` adds why they are there."""
-    hits = [_make_hit(span, evidence=evidence, ranking=ranking) for span in spans]
-    if explain:
-        ranks = {name: leg.ranks for name, leg in evidence.legs.items()}
-        traces = [_make_trace(each, ranks, evidence=evidence, ranking=ranking) for each in spans]
-        for place, (hit, trace) in enumerate(zip(hits, traces, strict=True)):
-            age = age_days(hit.date, today=today)
-            hits[place] = replace(hit, trace=replace(trace, age_days=age, place=place + 1))
-    return tuple(hits)
+    """Return the hits for spans in their final order, and why each is there."""
+    ranks = {name: leg.ranks for name, leg in evidence.legs.items()}
+    return tuple(
+        replace(
+            _make_hit(span, evidence=evidence, ranking=ranking),
+            trace=_make_trace(
+                span, ranks, evidence=evidence, ranking=ranking, today=today, place=place
+            ),
+        )
+        for place, span in enumerate(spans, start=1)
+    )
 
 
 def _make_hit(span: Span, *, evidence: Evidence, ranking: Ranking) -> Hit:
@@ -69,12 +71,14 @@ def _make_hit(span: Span, *, evidence: Evidence, ranking: Ranking) -> Hit:
     )
 
 
-def _make_trace(
+def _make_trace(  # noqa: PLR0913 - what a score is made of
     span: Span,
     ranks: Mapping[Leg, npt.NDArray[np.int64]],
     *,
     evidence: Evidence,
     ranking: Ranking,
+    today: date,
+    place: int,
 ) -> Trace:
     """Return why this score: legs, source, exactness, age and rerank add up to it."""
     row, fused = span.row, ranking.fused
@@ -90,7 +94,10 @@ def _make_trace(
     }
     after = [float(scores[row]) for scores in (fused.scores, *ranking.stages.values())]
     source, exact, decay, rerank = (end - start for start, end in pairwise(after))
-    return Trace(legs, source, exact, decay, rerank, similarity=span.similarity)
+    age = age_days(evidence.loaded.chunks[row].when, today=today)
+    return Trace(
+        legs, source, exact, decay, rerank, similarity=span.similarity, age_days=age, place=place
+    )
 
 
 def snippet(text: str, *, words: Collection[str]) -> str:

@@ -12,6 +12,7 @@ from recollect.ingest.spaces import last_space
 from recollect.search.embed import NOT_READ
 from recollect.search.interpret import identifiers_in
 from recollect.search.respell import as_written
+from recollect.stores.base import SpaceTexts
 from recollect.text.phrases import MAX_PHRASES
 from recollect.types import Leg, SourceKind
 
@@ -104,7 +105,7 @@ def _short(text: str) -> str:
 def filling_notices(serving: Serving, store: Store) -> Iterator[str]:
     """Yield how far the space is that is being filled to replace the published one."""
     if serving.filling is not None:
-        status = store.status(serving.filling)
+        status = store.status(SpaceTexts(serving.filling))
         done = f"{100 * status.vectors // max(status.chunks, 1)} % is done"
         filling = f"The index is being embedded again with {serving.filling.model}: {done}."
         has_other = serving.second is not None and serving.provider is not None

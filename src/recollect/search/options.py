@@ -48,9 +48,6 @@ class FusionOptions:
     text_normaliser: str = setting(
         "text_normaliser", "rank", one_of(NORMALISER_NAMES), "weighted: scale of the keyword leg"
     )
-    rrf_k: int = setting(
-        "rrf_k", 60, whole(1, 10_000), "rrf: higher makes the first ranks stand out less"
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,23 +60,15 @@ class DecayOptions:
     half_life_days: float = setting(
         "temporal_decay.half_life_days", 30.0, number(0.01, 1e6), "days until a score is halved"
     )
-    floor: float = setting(
-        "temporal_decay.floor",
-        0.4,
-        share,
-        "minimum share of the score that is kept; 0 behaves like OpenClaw",
-    )
-    """An old right answer keeps at least this part of its score, and so stays above noise."""
 
 
 @dataclass(frozen=True, slots=True)
 class RerankOptions:
-    """Whether the best candidates are read again, how many, and for how long."""
+    """Whether the best candidates are read again, and for how long."""
 
     enabled: bool = setting(
         "rerank.enabled", False, switch, "let a model reread the best candidates"
     )
-    candidates: int = setting("rerank.candidates", 20, whole(1, 200), "how many it rereads")
     budget_ms: int = setting(
         "rerank.budget_ms", 1000, whole(1, 60_000), "give up reranking after this time"
     )
@@ -98,15 +87,6 @@ class MmrOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class SourceOptions:
-    """What transcripts count."""
-
-    sessions_weight: float = setting(
-        "sessions.weight", 0.9, share, "factor on the score of hits in transcripts"
-    )
-
-
-@dataclass(frozen=True, slots=True)
 class RankOptions:
     """The settings of the stages after retrieval."""
 
@@ -114,7 +94,6 @@ class RankOptions:
     decay: DecayOptions = field(default_factory=DecayOptions)
     rerank: RerankOptions = field(default_factory=RerankOptions)
     mmr: MmrOptions = field(default_factory=MmrOptions)
-    sources: SourceOptions = field(default_factory=SourceOptions)
 
 
 @dataclass(frozen=True, slots=True)

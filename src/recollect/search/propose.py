@@ -16,7 +16,7 @@ from recollect.records import dataclass
 from recollect.search.interpret import character_question
 from recollect.search.respell import respell
 from recollect.search.scores import KEYWORD, VECTOR
-from recollect.stores.base import VectorPool
+from recollect.stores.base import SpaceTexts, VectorPool
 from recollect.stores.bm25 import unknown_share
 from recollect.types import Degradation, Mode
 
@@ -142,7 +142,7 @@ def _nearest(
         return _OTHER_LENGTH
     pool = _best_of(proposed.pools, limit=limit)
     if not pool.keys:
-        coverage = store.coverage(asked.space, media=True)
+        coverage = store.coverage(SpaceTexts(asked.space, media=True))
         return _NO_VECTORS if coverage.pending == coverage.chunks else None
     space = proposed.space
     background = (space.background if space else None) or asked.provider.background
@@ -168,8 +168,9 @@ def _without_absent_phrases(pools: Pools, store: Store) -> Question | None:
     scope = pools.question.query.scope
     if pools.keys or not scope.phrases:
         return None
-    found = store.occurring_phrases(scope)
-    absent = tuple(each for each in scope.phrases if each not in found)
+    absent = tuple(
+        each for each in scope.phrases if not store.holds(replace(scope, phrases=(each,)))
+    )
     return pools.question.without(absent) if absent else None
 
 

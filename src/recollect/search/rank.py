@@ -63,7 +63,7 @@ def rank(
         corpus=evidence.pools.keyword.corpus,
         scores=fused.scores,
     )
-    weighed = weigh_sources(fused.scores, sources=loaded.sources, options=options.sources)
+    weighed = weigh_sources(fused.scores, sources=loaded.sources)
     weighed = weigh_importance(weighed, importance=loaded.importance)
     lifted = lift(weighed, tiers)
     is_exact = tiers > 0

@@ -8,17 +8,25 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from recollect.errors import QueryError
+from recollect.text.days import day_of, moment_of
 from recollect.text.phrases import phrases_in
 from recollect.text.tags import tags_named
-from recollect.types import MAX_QUERY_CHARS, MAX_TAGS, Leg, Query, Scope, SourceKind, Tag
+from recollect.types import (
+    MAX_QUERY_CHARS,
+    MAX_RESULTS,
+    MAX_TAGS,
+    Leg,
+    Query,
+    Scope,
+    SourceKind,
+    Tag,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from recollect.search.options import SearchOptions
     from recollect.types import SearchRequest
-
-MAX_RESULTS = 1000
 
 
 def adapt_options(options: SearchOptions, request: SearchRequest) -> SearchOptions:
@@ -54,32 +62,32 @@ def read_question(
         QueryError: the text is empty or an argument is out of range.
 
     """
-    _check_length(request.text)
+    _check_length(request.query)
     scope = Scope(
         source=source_kind(request.source),
-        since=request.since,
-        before=request.before,
+        since=day_of(request.since),
+        before=day_of(request.before),
         path=_valid(request.path) if request.path is not None else None,
-        tags=_tags(request.tags),
+        tags=_tags([request.tags] if isinstance(request.tags, str) else request.tags),
         audience=audience,
-        as_of=request.as_of,
+        as_of=moment_of(request.as_of),
         with_superseded=request.include_superseded,
-        phrases=phrases_in(_clean(request.text)) if request.phrases else (),
+        phrases=phrases_in(_clean(request.query)) if request.phrases else (),
     )
     _check_share("min score", request.min_score)
     query = make_query(
-        request.text, max_results=options.max_results, scope=scope, legs=request.legs
+        request.query, max_results=options.max_results, scope=scope, legs=request.legs
     )
     return replace(query, tail=request.tail)
 
 
-def at_this_moment(query: Query, request: SearchRequest) -> Query:
+def at_this_moment(query: Query) -> Query:
     """Return the query for facts that hold now, unless the request names another moment.
 
     Now is when the store is read: at the beginning of a search, facts that were saved while it
     brought in what changed would not have begun yet, and those that they replace would have ended.
     """
-    moment = request.as_of or datetime.now(tz=UTC)
+    moment = query.scope.as_of or datetime.now(tz=UTC)
     return replace(query, scope=replace(query.scope, as_of=moment))
 
 
@@ -126,7 +134,7 @@ def source_kind(source: SourceKind | str | None) -> SourceKind | None:
         QueryError: the name is not a kind of source.
 
     """
-    if not source:
+    if source in (None, "", "all"):
         return None
     try:
         return SourceKind(source)

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 RERANK = "rerank"
 """Names this stage in `degraded`."""
+CANDIDATES = 20
+"""How many the model reads: with more, nDCG rises by less than the time (decisions/ranking.md)."""
 _SURE = 0.5  # the model was trained to score answers above this, everything else below
 _NOT_READ = Degradation(
     reason="The rerank model does not support this writing system.",
@@ -68,7 +70,7 @@ def rerank(
         return Reranked(standing.scores, _NOT_READ)
     asked = [
         row
-        for row in standing.order[: options.candidates]
+        for row in standing.order[:CANDIDATES]
         if reranker.reads(standing.chunks[row].text) >= READS_ENOUGH
     ]
     try:
@@ -93,5 +95,5 @@ def rerank(
 def _out_of_time(read: int, asked: int, options: RerankOptions) -> Degradation:
     return Degradation(
         reason=f"The rerank model read {read} of {asked} candidates in {options.budget_ms} ms.",
-        action="Raise rerank.budget_ms or lower rerank.candidates.",
+        action="Raise rerank.budget_ms, or turn rerank off.",
     )

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from recollect.records import dataclass
 from recollect.search.confidence import CONFIDENT_FROM, likelihood
 from recollect.search.duplicates import COMPARED, Originals
-from recollect.search.mmr import mmr
 from recollect.search.options import CALIBRATED
 from recollect.search.rank import best_first
 from recollect.search.scale import evidence_of
@@ -114,11 +113,48 @@ def _varied(
     varied, rest = rows[:_DIVERSIFIED], rows[_DIVERSIFIED:]
     picks = mmr(
         [float(scores[row]) for row in varied],
-        terms=[frozenset(terms(texts[row])) for row in varied],
+        words=[frozenset(terms(texts[row])) for row in varied],
         balance=options.balance,
     )
     similarities = {varied[place]: similarity for place, similarity in picks.items()}
     return [*similarities, *rest], similarities
+
+
+def mmr(
+    scores: Sequence[float], *, words: Sequence[frozenset[str]], balance: float
+) -> dict[int, float]:
+    """Return the places of the input in their new order, each with its similarity to those before.
+
+    Carbonell and Goldstein, "The Use of MMR" (1998): λ·relevance − (1−λ)·max similarity to the
+    chosen, with relevance min-max normalised and similarity the Jaccard overlap of terms. Ties keep
+    the old order.
+    """
+    low, high = min(scores, default=0.0), max(scores, default=0.0)
+    spread = high - low
+    relevance = [(score - low) / spread if spread else 1.0 for score in scores]
+    nearest = [0.0] * len(scores)
+    left = list(range(len(scores)))
+    picks: dict[int, float] = {}
+    while left:
+        best = max(
+            left,
+            key=lambda place: (
+                balance * relevance[place] - (1 - balance) * nearest[place],
+                -place,
+            ),
+        )
+        left.remove(best)
+        picks[best] = nearest[best]
+        for place in left:
+            nearest[place] = max(nearest[place], jaccard(words[place], words[best]))
+    return picks
+
+
+def jaccard(left: frozenset[str], right: frozenset[str]) -> float:
+    """Return the overlap of two sets of terms: 1 for equal sets, also for two empty ones."""
+    if not left and not right:
+        return 1.0
+    return len(left & right) / len(left | right)
 
 
 def _without_tail(order: list[int], *, ranking: Ranking, evidence: Evidence) -> list[int]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.errors import StoreCorruptError, TermsCorruptError
+from recollect.errors import StoreCorruptError
 from recollect.providers.base import READS_ENOUGH, word_reader
 from recollect.records import dataclass
 from recollect.search.scores import (
@@ -176,7 +176,7 @@ def _require_same_terms(loaded: Loaded, *, question: QueryTerms, corpus: Corpus)
     """Check that the keyword index knows the words of the chunks that others proposed.
 
     Raises:
-        TermsCorruptError: it lost some; without this the vector leg would answer alone, silently.
+        StoreCorruptError: it lost some; without this the vector leg would answer alone, silently.
 
     """
     for column, term in enumerate(question.terms):
@@ -186,7 +186,7 @@ def _require_same_terms(loaded: Loaded, *, question: QueryTerms, corpus: Corpus)
             # Counts are stored by a hash of the term; the text decides.
             chunk = loaded.chunks[row]
             if term in terms(" ".join((chunk.text, *chunk.heading, chunk.path))):
-                raise TermsCorruptError(
+                raise StoreCorruptError(
                     f"The keyword index does not know {term!r}, which {chunk.path} contains.",
-                    action="Run `recollect index --force`: it is rebuilt from the chunks.",
+                    action="Run `recollect index`: the file is set aside and rebuilt.",
                 )

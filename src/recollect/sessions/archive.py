@@ -1,7 +1,9 @@
 """The archive of one memory: imported transcripts, and the list of forgotten ones.
 
 Both live in the user's home, so neither an agent's clean-up nor a rebuilt index loses them. Secrets
-are hidden before a copy is written.
+are hidden before a copy is written. A row whose secrets are hidden is filled up with spaces, which
+JSON ignores: rows keep their place, and the size of a copy still tells whether its original has
+grown.
 """
 
 from __future__ import annotations
@@ -10,16 +12,13 @@ import json
 import os
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from recollect.errors import StoreError
-from recollect.reports import Failure
-from recollect.sessions.mask import masked, masked_row
-from recollect.sessions.names import COMPRESSED, is_transcript_name
+from recollect.sessions.names import COMPRESSED
 from recollect.sessions.openclaw_database import read_session
-from recollect.sessions.read import open_transcript
+from recollect.sessions.rows import MAX_LINE_BYTES, open_transcript, pack, unpack
 from recollect.sessions.transcript import TranscriptFormat
-from recollect.sessions.unpack import pack, unpack
 from recollect.text.files import (
     delete_file,
     make_private_folder,
@@ -27,19 +26,17 @@ from recollect.text.files import (
     replace_file,
     replacing,
 )
-from recollect.text.redact import RULES_VERSION
+from recollect.text.redact import redact, redact_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-    from recollect.sessions.export import Conversation
+    from recollect.sessions.exported import Conversation
     from recollect.sessions.find import FoundTranscript
 
 _FORGOTTEN = "forgotten.json"
-_RULES = "redacted-by.txt"
-"""Names the version of the rules by which all copies were redacted."""
-_RULES_TEXT = f"{RULES_VERSION}\n".encode()
 _NS_PER_SECOND = 1_000_000_000
+_BLANK_BYTES = 1 << 20
 
 
 class Archive:
@@ -65,35 +62,10 @@ class Archive:
             _write_masked(copy, found.file)
         return True
 
-    def clean(self) -> list[Failure]:
-        """Remove what killed imports left, and redact copies from before the present rules.
-
-        Returns the copies that cannot be read or written.
-        """
-        is_redacted = self.is_redacted()
-        failures: list[Failure] = []
-        for folder, _, names in os.walk(self.folder):
+    def clean(self) -> None:
+        """Remove what killed imports left."""
+        for folder, _, _ in os.walk(self.folder):
             remove_leftovers(Path(folder))
-            for name in () if is_redacted else filter(is_transcript_name, names):
-                copy = Path(folder, name)
-                try:
-                    _write_masked(copy, copy)
-                except OSError as error:
-                    reason = f"may contain secrets ({error.strerror or error})"
-                    failures.append(Failure(str(copy), reason, "Delete it, or make it writable."))
-        return failures
-
-    def mark_redacted(self) -> None:
-        """Note that all copies were redacted by the present rules."""
-        if self.folder.is_dir() and not self.is_redacted():
-            replace_file(self.folder / _RULES, _RULES_TEXT, private=True)
-
-    def is_redacted(self) -> bool:
-        """Return whether all copies were redacted by the present rules."""
-        try:
-            return (self.folder / _RULES).read_bytes() == _RULES_TEXT
-        except OSError:
-            return not self.folder.exists()
 
     def add_conversation(self, conversation: Conversation) -> bool:
         """Store a conversation of an export; return False if this or a newer state is here."""
@@ -154,13 +126,10 @@ def _has_all(copy: Path, found: FoundTranscript) -> bool:
 def _write_masked(copy: Path, original: Path) -> None:
     with open_transcript(original) as stream:
         mtime_ns = os.fstat(stream.fileno()).st_mtime_ns
-        if not original.name.endswith(COMPRESSED):
+        if original.name.endswith(COMPRESSED):
+            _write(copy, [pack(b"".join(masked(BytesIO(unpack(stream)))))], mtime_ns)
+        else:
             _write(copy, masked(stream), mtime_ns)
-            return
-        content = unpack(stream)
-        hidden = b"".join(masked(BytesIO(content)))
-        if hidden != content or copy != original:
-            _write(copy, [pack(hidden)], mtime_ns)
 
 
 def _write(copy: Path, content: Iterable[bytes], mtime_ns: int) -> None:
@@ -179,3 +148,48 @@ def _folders_of(found: FoundTranscript) -> tuple[str, ...]:
             return (found.format.value, found.file.parent.name)
         case _:
             return (found.format.value,)
+
+
+def masked(stream: BinaryIO) -> Iterator[bytes]:
+    """Yield the rows of a transcript without their secrets.
+
+    Of a row that is too long for every reader only the length is kept.
+    """
+    while row := stream.readline(MAX_LINE_BYTES):
+        if len(row) == MAX_LINE_BYTES and not row.endswith(b"\n"):
+            yield from _blank(row, stream)
+        else:
+            yield masked_row(row)
+
+
+def masked_row(row: bytes) -> bytes:
+    """Return a row without its secrets, of the same length."""
+    text = row.decode("utf-8", "surrogateescape")
+    ending = text[len(text.rstrip("\r\n")) :]
+    try:
+        given = json.loads(text)
+        hidden = redact_json(given)
+        if hidden == given:
+            return row
+        text = json.dumps(hidden, ensure_ascii=False, separators=(",", ":"))
+    except (ValueError, RecursionError):  # not JSON, or only the start of a row
+        text = redact(text.removesuffix(ending))
+        if text + ending == row.decode("utf-8", "surrogateescape"):
+            return row
+    # A lone surrogate is escaped as JSON does; bytes that were not UTF-8 stay as they were.
+    content = "".join(map(_escaped, text)).encode("utf-8", "surrogateescape")
+    return content + b" " * (len(row) - len(content) - len(ending)) + ending.encode()
+
+
+def _escaped(char: str) -> str:
+    is_byte = "\udc80" <= char <= "\udcff"
+    return f"\\u{ord(char):04x}" if "\ud800" <= char <= "\udfff" and not is_byte else char
+
+
+def _blank(row: bytes, stream: BinaryIO) -> Iterator[bytes]:
+    while row:
+        is_end = row.endswith(b"\n")
+        yield b" " * (len(row) - is_end) + b"\n" * is_end
+        if is_end:
+            return
+        row = stream.readline(_BLANK_BYTES)

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import NotFoundError, UsageError, explains_system_failures
 from recollect.reports import SessionStatus
-from recollect.sessions.export import conversations_of, is_export
-from recollect.sessions.find import Root, find_transcripts, stored_path
-from recollect.sessions.header import title_of
-from recollect.sessions.unpack import DamagedError
+from recollect.sessions.exported import conversations_of, is_export
+from recollect.sessions.find import Root, find_transcripts, stored_path, title_of
+from recollect.sessions.rows import DamagedError
 from recollect.text.confined import RefusedError, check_named
 
 if TYPE_CHECKING:
@@ -89,9 +88,7 @@ class SessionBook:
             UsageError: a path has neither transcripts nor a readable export.
 
         """
-        failures = self._archive.clean()
-        for failure in failures:
-            on_notice(f"{failure.path} {failure.reason}. {failure.action}")
+        self._archive.clean()
         forgotten = self.forgotten()
         exports, others = _divided(paths, workspace=self._source.workspace)
         found = _found_at(others) if paths else self._source.all()[0]
@@ -109,8 +106,6 @@ class SessionBook:
             brought += self._bring_export(
                 export, forgotten=forgotten, skipped=skipped, on_notice=on_notice
             )
-        if not failures:
-            self._archive.mark_redacted()
         for path in () if brought else skipped[:_MAX_NAMED]:
             undo = f"`recollect sessions forget --undo {shlex.quote(path)}`"
             on_notice(f"Left out {path}: it was forgotten. {undo} allows it to be imported.")
@@ -179,10 +174,6 @@ class SessionBook:
         """
         return self._last_copies(self._chosen(names))
 
-    def are_copies_redacted(self) -> bool:
-        """Return whether the secrets in all imported transcripts are hidden."""
-        return self._archive.is_redacted()
-
     def forgotten(self) -> frozenset[str]:
         """Return the stored paths of the forgotten transcripts."""
         return self._archive.forgotten()
@@ -197,9 +188,7 @@ class SessionBook:
 
         """
         forgotten = self.forgotten()
-        by_name = {Path(path).name.partition(".")[0]: path for path in forgotten}
-        by_name |= {Path(path).name: path for path in forgotten}
-        by_name |= {path: path for path in forgotten}
+        by_name = {name: path for path in forgotten for name in _names(path)}
         for name in names:
             if name not in by_name:
                 listed = ", ".join(sorted(forgotten)) or "none"
@@ -213,8 +202,7 @@ class SessionBook:
 
     def _chosen(self, names: Sequence[str]) -> list[FoundTranscript]:
         found, _ = self._source.all()
-        by_name = {name: each for each in found for name in (each.path, each.name)}
-        by_name |= {each.name.partition(".")[0]: each for each in found}
+        by_name = {name: each for each in found for name in _names(each.path)}
         return [by_name.get(name) or _titled(name, found) for name in names]
 
     def _last_copies(self, chosen: Sequence[FoundTranscript]) -> list[str]:
@@ -224,6 +212,12 @@ class SessionBook:
             for each in chosen
             if self._archive.contains(each) and sizes.get(each.path, -1) < each.stat.size_bytes
         ]
+
+
+def _names(path: str) -> tuple[str, ...]:
+    """Return how a transcript may be named: by its stored path, its file name or its session id."""
+    name = Path(path).name
+    return path, name, name.partition(".")[0]
 
 
 def _divided(paths: Sequence[str], *, workspace: Path) -> tuple[list[Path], list[str]]:

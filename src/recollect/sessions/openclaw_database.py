@@ -8,7 +8,6 @@ OpenClaw wait. A schema that this module does not know is refused, never guessed
 
 from __future__ import annotations
 
-import re
 from contextlib import closing
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote
@@ -16,13 +15,11 @@ from urllib.parse import quote
 from recollect.records import dataclass
 from recollect.reports import Failure
 from recollect.sessions.openclaw import inherited_exclusion
-from recollect.sessions.rows import mapping, row_of, string
-from recollect.sessions.unpack import MAX_BYTES, unpack
-from recollect.text.confined import read_inside
+from recollect.sessions.rows import row_of, string, unpack
 from recollect.types import Stat
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path, PurePath
 
     import apsw
@@ -39,15 +36,12 @@ _LOG = "-wal"
 _ROWS = "transcript_events"
 _PACKED = "event_zstd"
 """Column of compressed rows, since schema 22."""
-_COLD = "session_transcript_cold_archives"
-"""Conversations moved out of the rows, since schema 22; off by default."""
 _NEEDED = {
     _ROWS: {"session_id", "seq", "event_json", "created_at"},
     "session_windows": {"session_id", "session_key", "transcript_updated_at"},
     "session_nodes": {"session_key", "parent_session_key", "spawned_by"},
     "memory_session_tombstones": {"session_id"},
 }
-_COLD_NAME = re.compile(r"[0-9a-f]{64}\.jsonl\.zst")
 _MAX_ROW_BYTES = 4 * 1024 * 1024
 """OpenClaw's own limit for a compressed row."""
 _PATIENCE_MS = 2000
@@ -66,16 +60,8 @@ _LIST = """
     JOIN (SELECT session_id, sum({size} + 1) AS size, max(created_at) AS at
           FROM transcript_events GROUP BY session_id) e USING (session_id)
 """
-_LIST_COLD = """
-    SELECT w.session_id, w.session_key, c.raw_bytes + 1, c.archived_at, NULL,
-           w.session_id IN (SELECT session_id FROM memory_session_tombstones)
-    FROM session_windows w JOIN session_transcript_cold_archives c USING (session_id)
-"""
 _PARENTS = "SELECT session_key, parent_session_key, spawned_by FROM session_nodes"
 _READ = "SELECT event_json, {packed} FROM transcript_events WHERE session_id = ? ORDER BY seq"
-_READ_COLD = (
-    "SELECT archive_name, archive_blob FROM session_transcript_cold_archives WHERE session_id = ?"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +119,7 @@ def read_session(file: Path, session: str) -> list[str]:
         found = connection.execute(
             _READ.format(packed=_PACKED if _PACKED in columns else "NULL"), (session,)
         )
-        read = [_text(plain, packed) for plain, packed in found]
-        if not read and _columns(connection, _COLD):
-            for name, blob in connection.execute(_READ_COLD, (session,)):
-                read += _cold_rows(blob if isinstance(blob, bytes) else _cold_file(file, str(name)))
-        return read
+        return [_text(plain, packed) for plain, packed in found]
 
     return _read(file, rows)
 
@@ -230,41 +212,19 @@ def _sessions_in(connection: apsw.Connection) -> list[StoredSession]:
         for key, parent, spawner in connection.execute(_PARENTS)
     }
     size = _BYTES_PACKED if _PACKED in columns else _BYTES
-    rows = list(connection.execute(_LIST.format(size=size)))
-    # An agent has one workspace, and what is in cold storage does not show where it was held.
-    shared = next((cwd for row in rows if (cwd := _cwd(row[4]))), None)
-    if _columns(connection, _COLD):
-        rows += connection.execute(_LIST_COLD)
+    rows = connection.execute(_LIST.format(size=size))
     return [
         StoredSession(
             id=str(session),
             stat=Stat(int(str(size_bytes)), int(str(at_ms)) * _NS_PER_MS),
-            cwd=_cwd(header) if header else shared,
+            cwd=string(row_of(str(header)) or {}, "cwd") or None,
             excluded=FORGOTTEN if is_forgotten else inherited_exclusion(str(key), tree),
         )
         for session, key, size_bytes, at_ms, header, is_forgotten in rows
     ]
 
 
-def _cwd(header: object) -> str | None:
-    return string(row_of(str(header)) or {}, "cwd") or None
-
-
 def _text(plain: object, packed: object) -> str:
     if isinstance(packed, bytes):
         return unpack(packed, limit=_MAX_ROW_BYTES).decode("utf-8", "replace")
     return str(plain).replace("\n", " ")  # in JSON a line end is only ever a space
-
-
-def _cold_file(file: Path, name: str) -> bytes:
-    if not _COLD_NAME.fullmatch(name):
-        raise OSError("the name of its archive is not one of OpenClaw's")
-    folder = file.parent.parent / "sessions" / "cold"
-    return read_inside(folder / name, folder, max_bytes=MAX_BYTES)
-
-
-def _cold_rows(packed: bytes) -> Iterator[str]:
-    for line in unpack(packed, limit=MAX_BYTES).splitlines():
-        record = row_of(line) or {}
-        if record.get("kind") == "event":
-            yield _text(mapping(record, "row").get("event_json"), None)

@@ -9,15 +9,15 @@ was. The digest covers everything stored: a file that only gained metadata is no
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, tzinfo
-from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from recollect.ingest.read import is_settled
 from recollect.records import dataclass
 from recollect.sessions.names import day_of
 from recollect.sessions.transcript import Speaker
 from recollect.text.days import local_day
-from recollect.text.graphemes import MAX_CLUSTER_CHARS, is_boundary
+from recollect.text.graphemes import boundary_before, fitting
 from recollect.text.size import CHARS_PER_TOKEN, weigh
 from recollect.types import Chunk, Document, SourceKind
 
@@ -42,8 +42,6 @@ _TITLE_WIDTH = 120
 """Weight of a title: some agents write a long summary instead."""
 _TOPIC_WIDTH = 80
 """Weight of the first words used in place of a title."""
-_SETTLING_NS = 2_000_000_000
-"""Coarsest time stamp of a common file system (FAT): within it two writes look like one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +125,7 @@ def document_of(
         digest=projection.digest,
         stat=stat,
         when=_day(transcript.started, options.zone) or day_of(path.rpartition("/")[2]),
-        is_settled=now_ns - stat.mtime_ns > _SETTLING_NS,
+        is_settled=is_settled(stat, now_ns=now_ns),
     )
     return document, _chunks(projection, document, options)
 
@@ -223,36 +221,13 @@ def wrap(text: str, *, width: int) -> Iterator[str]:
     A single character heavier than the width is a line by itself.
     """
     start = 0
-    while (reach := _reach(text, start, width)) < len(text):
+    while (reach := start + max(fitting(text[start : start + width], width), 1)) < len(text):
         space = text.rfind(" ", start + 1, reach + 1)
-        end = space if space > start else _boundary(text, start, reach)
+        end = space if space > start else boundary_before(text, reach, start=start)
         yield text[start:end]
         start = end + 1 if text[end] == " " else end
     if start < len(text):
         yield text[start:]
-
-
-def _reach(text: str, start: int, width: int) -> int:
-    """Return the place up to which the text has the given weight, at least one character on."""
-    window = text[start : start + width]
-    if window.isascii() or weigh(window) <= width:
-        return start + len(window)
-    room = width
-    for at, char in enumerate(window):
-        room -= _char_weight(char)
-        if room < 0:
-            return start + max(at, 1)
-    return start + len(window)
-
-
-_char_weight = lru_cache(maxsize=1 << 14)(weigh)
-
-
-def _boundary(text: str, start: int, reach: int) -> int:
-    for place in range(reach, max(start, reach - MAX_CLUSTER_CHARS), -1):
-        if is_boundary(text, place, start):
-            return place
-    return reach
 
 
 def _openings(lines: Sequence[SpokenLine]) -> dict[int, SpokenLine]:

@@ -1,4 +1,4 @@
-"""Lines of a transcript as JSON objects whose fields are read without trusting their types.
+"""Opens transcripts, and reads their lines as JSON objects without trusting the types of fields.
 
 What the fields mean is up to the reader of each format.
 """
@@ -11,14 +11,100 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TypeAlias, cast
 
+from recollect.text.confined import RefusedError, open_inside
+
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
+    from pathlib import Path
+    from typing import BinaryIO
 
 Row: TypeAlias = Mapping[str, object]
 
+MAX_BYTES = 512 * 1024 * 1024
+"""Ten times a long conversation; a small file can unpack to any size."""
+MAX_LINE_BYTES = 32 * 1024 * 1024
+"""Enough for a message with several large images; longer lines are skipped."""
+_TOO_LONG = "…"
+"""Replaces a skipped line: not valid in any format."""
+_BOM = b"\xef\xbb\xbf"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_MILLISECONDS = 1e11
 """Smaller numbers are seconds (until the year 5138), larger ones milliseconds (since 1973)."""
+
+
+def open_transcript(file: Path) -> BinaryIO:
+    """Open a file for reading, but not through a link.
+
+    Raises:
+        OSError: it does not exist, or must not be read.
+
+    """
+    if file.is_symlink():
+        raise RefusedError("is a symbolic link")
+    return open_inside(file, file.parent)
+
+
+def whole_lines(stream: BinaryIO) -> Iterator[tuple[int, str]]:
+    """Yield the complete lines of a file that may still be growing, numbered from 1.
+
+    A last line without a line end counts if it is a whole JSON object, because some writers end a
+    finished file that way; otherwise it is still being written and left for later.
+    """
+    number = 0
+    while raw := stream.readline(MAX_LINE_BYTES):
+        is_whole = raw.endswith(b"\n")
+        is_too_long = len(raw) == MAX_LINE_BYTES and not is_whole
+        if is_too_long:
+            is_whole = _skip_line(stream)
+        number += 1
+        text = _TOO_LONG if is_too_long else _decoded(raw, number)
+        if not is_whole and row_of(text) is None:
+            return
+        yield number, text
+
+
+def _skip_line(stream: BinaryIO) -> bool:
+    """Skip the rest of a line; return whether it ended."""
+    while raw := stream.readline(MAX_LINE_BYTES):
+        if raw.endswith(b"\n"):
+            return True
+    return False
+
+
+def _decoded(raw: bytes, number: int) -> str:
+    raw = raw.removeprefix(_BOM) if number == 1 else raw
+    # One broken character must not lose the line.
+    return raw.decode("utf-8", "replace")
+
+
+class DamagedError(OSError):
+    """Compressed content that cannot be decompressed."""
+
+
+def unpack(packed: BinaryIO | bytes, *, limit: int = MAX_BYTES) -> bytes:
+    """Return decompressed content.
+
+    Raises:
+        DamagedError: it is damaged, or larger than the limit.
+
+    """
+    import zstandard  # noqa: PLC0415 - few transcripts are compressed
+
+    reader = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
+    try:
+        content = reader.read(limit + 1)
+    except zstandard.ZstdError as error:
+        raise DamagedError(str(error)) from error
+    if len(content) > limit:
+        raise DamagedError(f"it unpacks to more than {limit // 1024**2} MiB")
+    return content
+
+
+def pack(content: bytes) -> bytes:
+    """Return compressed content."""
+    import zstandard  # noqa: PLC0415 - few transcripts are compressed
+
+    return zstandard.ZstdCompressor().compress(content)
 
 
 def row_of(line: str | bytes) -> Row | None:

@@ -13,8 +13,7 @@ from recollect.ingest.source import Taken
 from recollect.records import dataclass
 from recollect.reports import Excerpt, Failure
 from recollect.sessions.archive import Archive
-from recollect.sessions.find import Root, default_roots, find_transcripts
-from recollect.sessions.header import is_of_workspace
+from recollect.sessions.find import Root, default_roots, find_transcripts, is_of_workspace
 from recollect.sessions.project import PROJECTION_VERSION, ProjectOptions, document_of, project
 from recollect.sessions.read import read_transcript
 from recollect.text.terms import TERMS_VERSION
@@ -126,13 +125,11 @@ class SessionSource:
 
     def take(self, found: Found) -> Taken:
         """Read a transcript as a document."""
-        reading = read_transcript(self._transcripts[found.path])
-        if isinstance(reading, Failure):
-            raise UnreadableError(reading)
+        transcript, stat = read_transcript(self._transcripts[found.path])
         document, chunks = document_of(
-            reading.transcript,
+            transcript,
             path=found.path,
-            stat=reading.stat,
+            stat=stat,
             now_ns=time.time_ns(),
             options=self._options,
         )
@@ -152,13 +149,15 @@ class SessionSource:
         """
         self.find()
         found = self._transcripts.get(path)
-        reading = read_transcript(found) if found else Failure(path, "does not exist", "")
-        if isinstance(reading, Failure):
-            raise NotFoundError(
-                f"{path} {reading.reason}.",
-                action=reading.action or "`recollect sessions list` shows all transcripts.",
-            )
-        every = project(reading.transcript, options=self._options).lines
+        if found is None:
+            action = "`recollect sessions list` shows all transcripts."
+            raise NotFoundError(f"{path} does not exist.", action=action)
+        try:
+            transcript, _ = read_transcript(found)
+        except UnreadableError as error:
+            failure = error.failure
+            raise NotFoundError(f"{path} {failure.reason}.", action=failure.action) from error
+        every = project(transcript, options=self._options).lines
         start = max(1, start_line)
         end = start + max(1, lines)
         shown = [line for line in every if start <= line.number < end]

@@ -3,7 +3,7 @@
 Threats. A web page in the user's browser can send requests to 127.0.0.1: cross-site, or as if it
 were our page, if its own name resolves there (DNS rebinding). Anyone on the network can reach an
 address other than loopback. Therefore: only our own host names, only our own page, and beyond
-loopback only with a token. Nothing here knows a web framework.
+loopback only with a token.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import UsageError
 from recollect.records import dataclass
+from recollect.shells.http.errors import RequestError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -77,16 +78,6 @@ class RequestOrigin:
 
 
 @dataclass(frozen=True, slots=True)
-class RefusedRequest:
-    """Why a request is refused."""
-
-    status: int
-    kind: str
-    message: str
-    action: str
-
-
-@dataclass(frozen=True, slots=True)
 class Guard:
     """The rules of one server."""
 
@@ -106,36 +97,37 @@ class Guard:
                     action="Give NAME or NAME:PORT, without http:// and without a path.",
                 )
 
-    def refusal(self, origin: RequestOrigin) -> RefusedRequest | None:
+    def refusal(self, origin: RequestOrigin) -> RequestError | None:
         """Return why a request is refused; None if it is accepted."""
         if not self.is_own(origin.host):
-            return RefusedRequest(
+            return RequestError(
                 403,
                 "host",
                 "This server does not accept that Host.",
-                "Use the address that it printed, or start it with --allow-host NAME.",
+                action="Use the address that it printed, or start it with --allow-host NAME.",
             )
         if not is_same_origin(origin.origin, host=origin.host):
-            return RefusedRequest(
+            return RequestError(
                 403,
                 "origin",
                 "Requests from other web pages are refused.",
-                "Use the page of this server, or a program other than a browser.",
+                action="Use the page of this server, or a program other than a browser.",
             )
         if origin.fetch_site not in _OWN_SITES and not origin.is_navigation:
-            return RefusedRequest(
+            return RequestError(
                 403,
                 "origin",
                 "Requests from other sites are refused.",
-                "Use the page of this server, or a program other than a browser.",
+                action="Use the page of this server, or a program other than a browser.",
             )
         if origin.is_open or self.token is None or is_token(origin.authorization, self.token):
             return None
-        return RefusedRequest(
+        return RequestError(
             401,
             "token",
             "This request needs the server's token.",
-            "Send it as `Authorization: Bearer TOKEN`.",
+            action="Send it as `Authorization: Bearer TOKEN`.",
+            headers={"WWW-Authenticate": "Bearer"},
         )
 
     def is_own(self, host: str | None) -> bool:

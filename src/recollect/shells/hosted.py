@@ -18,13 +18,14 @@ from recollect.shells.serving import (
     NO_ANSWER,
     QUESTION_SECONDS,
     LastSync,
-    SlowError,
+    limited_to,
     within,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import Callable
     from concurrent.futures import Future
+    from contextlib import AbstractAsyncContextManager
 
     from recollect.hosting.host import MemoryHost
     from recollect.hosting.memory import PushedMemory
@@ -196,22 +197,9 @@ class HostedMemory:
         self._threads.calls.submit(self._enqueue)
         return True
 
-    @contextlib.asynccontextmanager
-    async def time_limit(self) -> AsyncIterator[None]:
-        """Limit what is awaited inside to the time that one call may take.
-
-        Raises:
-            SlowError: it took too long.
-
-        """
-        try:
-            async with asyncio.timeout(self._call_seconds):
-                yield
-        except TimeoutError:
-            raise SlowError(
-                f"Memory did not answer within {self._call_seconds:g} seconds.",
-                action="Ask again in a moment.",
-            ) from None
+    def time_limit(self) -> AbstractAsyncContextManager[None]:
+        """Limit what is awaited inside to the time that one call may take."""
+        return limited_to(self._call_seconds)
 
     def _enqueue(self) -> None:
         with self._host.queue() as queue:

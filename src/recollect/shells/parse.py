@@ -1,4 +1,4 @@
-"""Parses what people and agents write: locations and sources."""
+"""Parses the locations that people and agents write."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import re
 
 from recollect.records import dataclass
 
-SOURCES = ("memory", "sessions", "facts", "all")
 DEFAULT_LINES = 120
 _LOCATION = re.compile(
     r"(?P<path>.+?)"
@@ -14,11 +13,6 @@ _LOCATION = re.compile(
     r"(?:-L?(?P<end>[1-9][0-9]{0,8})|:(?P<lines>[1-9][0-9]{0,8}))?)?",
     re.DOTALL,
 )
-
-
-def parse_source(name: str) -> str | None:
-    """Return the source that one of SOURCES means; None for all of them."""
-    return None if name in {"", "all"} else name
 
 
 @dataclass(frozen=True, slots=True)

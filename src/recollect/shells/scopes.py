@@ -17,13 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from recollect.facts.record import Fact
-    from recollect.memory import Memory
+    from recollect.parts import MemoryParts
 
 
 class ScopeError(UsageError):
     """A request named a scope that the server may not show."""
-
-    kind = "scope"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +58,7 @@ class VisibleScopes:
             )
         return named or tuple(sorted(self.names or ()))
 
-    def history(self, memory: Memory, fact_id: str) -> tuple[Fact, ...]:
+    def history(self, memory: MemoryParts, fact_id: str) -> tuple[Fact, ...]:
         """Return the visible part of the history of a visible fact.
 
         Raises:

@@ -1,4 +1,4 @@
-"""A memory as a server holds it: opened once, kept fresh by a worker, reopened if its index fails.
+"""A memory as a server holds it: opened once, kept fresh by a worker.
 
 The MCP server opens it in the background and answers before it is open; the HTTP server opens it
 first. Nothing here knows a protocol.
@@ -13,27 +13,20 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from recollect.errors import (
-    RecollectError,
-    StoreBusyError,
-    StoreError,
-    StoreFullError,
-    StoreReadOnlyError,
-    StoreTooNewError,
-    StoreUnreachableError,
-)
+from recollect.errors import RecollectError, StoreReadOnlyError
 from recollect.records import dataclass
-from recollect.shells.readers import Readers
 from recollect.types import Degradation
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
+    from contextlib import AbstractAsyncContextManager
 
     from recollect.async_memory import AsyncMemory
     from recollect.background.worker import Worker
     from recollect.memory import Memory
+    from recollect.parts import MemoryParts
     from recollect.reports import Report
     from recollect.types import Results, SearchRequest
 
@@ -41,17 +34,12 @@ Answer = TypeVar("Answer")
 
 WorkerState = Literal["syncing", "idle", "failing", "stopped"]
 """What a worker can be doing."""
-_NOT_FIXED_BY_REOPENING = (
-    StoreBusyError,
-    StoreFullError,
-    StoreReadOnlyError,
-    StoreTooNewError,
-    StoreUnreachableError,
-)
 _FIRST_SYNC_SECONDS = 5.0  # how long a question waits for the first sync of a small memory
 _FRESHEN_SECONDS = 8.0  # how long a question waits for what changed to be read
 QUESTION_SECONDS = 12.0
 """How long a question waits to be embedded; a provider has 11 for all attempts."""
+MOST_READERS = max(2, min(4, os.cpu_count() or 2))
+"""More would only compete for the processor."""
 MOST_QUESTIONS = 64
 """Embedded at the same time."""
 _LOOK_SECONDS = 0.05  # how often it looks whether the memory is small
@@ -87,14 +75,55 @@ class LastSync:
         return self.error or self.report
 
 
+class Readers:
+    """Several readers of one index: what only reads does not wait for what a model holds up.
+
+    Each has its own connection and thread; all use the models of the memory they belong to. They
+    are opened as they are needed, up to a limit; beyond it, calls wait for their turn.
+    """
+
+    def __init__(self, main: AsyncMemory) -> None:
+        self._main = main
+        self._turns = asyncio.Semaphore(MOST_READERS)
+        self._idle: list[AsyncMemory] = []
+        self._all: list[AsyncMemory] = []
+
+    async def run(self, work: Callable[[MemoryParts], Answer]) -> Answer:
+        """Run a function with a reader. Work whose caller leaves before its turn is not done."""
+        await self._turns.acquire()
+        running = asyncio.ensure_future(self._run(work))
+        # A caller who leaves does not take the reader away from work that has started.
+        running.add_done_callback(self._end_turn)
+        return await asyncio.shield(running)
+
+    async def close(self) -> None:
+        """Close all, once what they do has ended."""
+        for reader in self._all:
+            await reader.close()
+
+    async def _run(self, work: Callable[[MemoryParts], Answer]) -> Answer:
+        if not self._idle:
+            reader = await self._main.reader()
+            self._all.append(reader)
+        else:
+            reader = self._idle.pop()
+        try:
+            return await reader.run(lambda memory: work(memory.parts))
+        finally:
+            self._idle.append(reader)
+
+    def _end_turn(self, done: asyncio.Task[Any]) -> None:
+        self._turns.release()
+        if not done.cancelled():
+            done.exception()  # the caller may be gone; then nobody else looks at it
+
+
 @dataclass(frozen=True, slots=True)
 class _Opened:
     """A memory that is open."""
 
     main: AsyncMemory
     """Writes, syncs and asks models, one call at a time."""
-    memory: Memory
-    """The same memory, for what may be called in any thread."""
     readers: Readers
 
 
@@ -110,7 +139,7 @@ class ServedMemory:
         """Store the arguments; nothing is opened yet.
 
         Args:
-            open_memory: opens the memory, also after it had to be closed.
+            open_memory: opens the memory; called again after it failed.
             call_seconds: how long a call may take within `time_limit`; None for no limit.
 
         """
@@ -139,41 +168,28 @@ class ServedMemory:
         """Open the memory and load its model in the background, ready for the first question."""
         self._preparing = asyncio.ensure_future(self._prepare())
 
-    @contextlib.asynccontextmanager
-    async def time_limit(self) -> AsyncIterator[None]:
-        """Limit what is awaited inside to the time that one call may take.
+    def time_limit(self) -> AbstractAsyncContextManager[None]:
+        """Limit what is awaited inside to the time that one call may take."""
+        return limited_to(self._call_seconds)
 
-        Raises:
-            SlowError: it took too long; its work continues, and the next call finds it done.
-
-        """
-        try:
-            async with asyncio.timeout(self._call_seconds):
-                yield
-        except TimeoutError:
-            raise SlowError(
-                f"Memory did not answer within {self._call_seconds:g} seconds. It is still "
-                "opening, reading files for the first time, or waiting for its embedding provider.",
-                action="Ask again in a moment.",
-            ) from None
-
-    async def run(self, work: Callable[[Memory], Answer]) -> Answer:
+    async def run(self, work: Callable[[MemoryParts], Answer]) -> Answer:
         """Run a function that may write or ask a model, one at a time.
 
         Raises:
             RecollectError: the memory cannot be opened, or the function failed.
 
         """
-        return await self._run(lambda opened: opened.main.run(work))
+        opened = await asyncio.shield(self._opened())
+        return await opened.main.run(lambda memory: work(memory.parts))
 
-    async def read(self, work: Callable[[Memory], Answer]) -> Answer:
+    async def read(self, work: Callable[[MemoryParts], Answer]) -> Answer:
         """Run a function that asks no model, several at a time.
 
         Raises:
             RecollectError: the memory cannot be opened, or the function failed.
 
         """
-        return await self._run(lambda opened: opened.readers.run(work))
+        return await (await asyncio.shield(self._opened())).readers.run(work)
 
     async def search(self, request: SearchRequest) -> Results:
         """Answer a question. No other call waits while it is embedded.
@@ -195,24 +211,11 @@ class ServedMemory:
             late = (_NOT_FRESH,) if syncs else ()
             started = replace(started, notices=(*started.notices, *late))
         question = started
-        embedding = self._loop.run_in_executor(self._models, opened.memory.embed_search, question)
+        embedding = self._loop.run_in_executor(
+            self._models, opened.main.parts.embed_search, question
+        )
         embedded = await within(QUESTION_SECONDS, embedding) or NO_ANSWER
         return await self.read(lambda memory: memory.finish_search(question, embedded))
-
-    async def _run(self, work: Callable[[_Opened], Awaitable[Answer]]) -> Answer:
-        opening = self._opened()
-        try:
-            return await work(await asyncio.shield(opening))
-        except StoreError as error:
-            if isinstance(error, _NOT_FIXED_BY_REOPENING):
-                raise
-            _LOG.warning("%s Reopening the index.", error.message)
-            await self._release(opening)
-        except RuntimeError:
-            if opening is self._opening:
-                raise
-            # Another call has just closed it in order to reopen it.
-        return await work(await asyncio.shield(self._opened()))
 
     async def wait_for_first_sync(self) -> None:
         """Wait a few seconds for the worker's first sync, if it is a short one.
@@ -269,8 +272,10 @@ class ServedMemory:
                 if self._worker is not None:
                     await asyncio.to_thread(self._worker.stop)
                     self._worker = None
-                if self._opening is not None:
-                    await self._release(self._opening)
+                if self._opening is not None and not self._opening.exception():
+                    opened = self._opening.result()
+                    await opened.readers.close()
+                    await opened.main.close()
         except TimeoutError:
             return False
         finally:
@@ -296,7 +301,7 @@ class ServedMemory:
         main = await self._open_memory()
         if self._worker is None and not self._is_closed:
             self._worker = await main.run(self._start_worker)
-        return _Opened(main, await main.run(lambda memory: memory), Readers(main))
+        return _Opened(main, Readers(main))
 
     def _start_worker(self, memory: Memory) -> Worker | None:
         if not memory.is_writable:
@@ -338,16 +343,24 @@ class ServedMemory:
         except Exception:  # noqa: BLE001 - a bug here must not end the server
             _LOG.exception("The memory could not be opened in the background.")
 
-    async def _release(self, opening: asyncio.Task[_Opened]) -> None:
-        if opening is not self._opening:
-            return
-        self._opening = None
-        try:
-            opened = await opening
-        except RecollectError:
-            return  # it was never open
-        await opened.readers.close()
-        await opened.main.close()
+
+@contextlib.asynccontextmanager
+async def limited_to(seconds: float | None) -> AsyncIterator[None]:
+    """Limit what is awaited inside to a time.
+
+    Raises:
+        SlowError: it took too long; its work continues, and the next call finds it done.
+
+    """
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError:
+        raise SlowError(
+            f"Memory did not answer within {seconds:g} seconds. It is still opening, reading "
+            "files for the first time, or waiting for its embedding provider.",
+            action="Ask again in a moment.",
+        ) from None
 
 
 async def within(seconds: float, work: Awaitable[Answer]) -> Answer | None:
@@ -368,6 +381,6 @@ def _warm_up(memory: Memory) -> tuple[str, ...] | None:
     if not memory.paths():
         return None
     config = memory.config
-    if next(memory.receivers(), None) is not None or config.wording.wanted:
+    if next(memory.parts.chain.servers(), None) is not None or config.wording.wanted:
         return ()
     return memory.search("memory", max_results=1, sync=False, rerank=False).notices

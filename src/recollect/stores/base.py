@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from recollect.reports import CacheStatus, DaySummary, Documents, StoreStatus
+    from recollect.reports import DaySummary, Documents, IndexStatus
     from recollect.types import (
         Background,
         Chunk,
@@ -30,11 +30,9 @@ if TYPE_CHECKING:
         Document,
         Fingerprint,
         Known,
-        Phrase,
         Scope,
         SourceKind,
         SupersededFact,
-        Vector,
         Vectors,
     )
 
@@ -96,6 +94,19 @@ class Loaded:
     """Body terms per chunk."""
     vectors: Vectors
     has_vector: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceTexts:
+    """The texts that should have a vector in a space."""
+
+    fingerprint: Fingerprint
+    other: Fingerprint | None = None
+    """A text with a vector in this other space needs none."""
+    media: bool = False
+    """Whether media files count, which only some providers can embed."""
+    words: bool = False
+    """Whether a text needs word codes besides its vector."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,25 +185,15 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class DocumentWrite:
-    """A document to store, with all its chunks."""
+    """A document to store, with all its chunks, or with new stats alone."""
 
     document: Document
-    chunks: Sequence[Chunk]
+    chunks: Sequence[Chunk] | None
+    """None if only the stats changed: they are stored if the stored digest still is this one."""
     recipe: str
     """Identity of the rules that made the chunks."""
     expected: Expected = ...
     """The stored state when the caller decided to write."""
-
-
-@dataclass(frozen=True, slots=True)
-class EngineCheck:
-    """Whether the library behind a kind of store works here."""
-
-    name: str
-    works: bool
-    detail: str
-    action: str = ""
-    """What to do if it does not."""
 
 
 def published_in(spaces: Mapping[Fingerprint, Space]) -> Fingerprint | None:
@@ -200,31 +201,29 @@ def published_in(spaces: Mapping[Fingerprint, Space]) -> Fingerprint | None:
     return next((each for each, space in spaces.items() if space.is_published), None)
 
 
-def propose_by(
-    nearest: Callable[[Fingerprint, Vector], VectorPool],
-    keyword: KeywordPool,
-    *,
-    vectors: Mapping[Fingerprint, Vectors],
-    spaces: Mapping[Fingerprint, Space],
-) -> Proposals:
-    """Return what both legs propose, asking for each vector that fits its space by itself."""
-    near: dict[Fingerprint, Near] = {}
-    for fingerprint, asked in vectors.items() if keyword.corpus.chunks else ():
-        space = spaces.get(fingerprint)
-        fits = space is None or space.dimensions in (0, asked.shape[1])
-        pools = (nearest(fingerprint, vector) for vector in (asked if fits else ()))
-        near[fingerprint] = Near(space, tuple(pools))
-    return Proposals(keyword, near)
-
-
-def is_expected(store: DocumentStore, write: DocumentWrite) -> bool:
-    """Return whether the state that a write expects is the stored one."""
+def is_expected(
+    write: DocumentWrite, known: Callable[[Iterable[Name]], Mapping[Name, Known]]
+) -> bool:
+    """Return whether the state that a write expects is the stored one, which `known` returns."""
     name = (write.document.source, write.document.path)
-    return write.expected is ... or write.expected == store.known([name]).get(name)
+    return write.expected is ... or write.expected == known([name]).get(name)
 
 
-class DocumentStore(Protocol):
-    """Stores documents together with their chunks and terms."""
+class Store(Protocol):
+    """Holds the documents, chunks, terms and vectors of one agent."""
+
+    is_shared: bool = True
+    """True if other processes can open the store."""
+    is_replacement: bool = False
+    """True after another store took the place of a damaged or deleted one, until a sync."""
+    is_writable: bool = True
+    """False if the store could only be opened for reading."""
+
+    @property
+    def location(self) -> str:
+        """Where the store is, in words for the user."""
+
+    # Documents, with their chunks and terms
 
     def known(self, names: Iterable[Name] | None = None) -> Mapping[Name, Known]:
         """Return the stored state of these documents, of those that are stored; None is all."""
@@ -236,9 +235,6 @@ class DocumentStore(Protocol):
         state is not the expected one, because another process has changed it, is left out, and
         with `jointly` all of them are.
         """
-
-    def touch_many(self, documents: Sequence[Document]) -> None:
-        """Update the stats of documents whose stored digest is still the same, in one step."""
 
     def drop_many(self, gone: Sequence[Known]) -> None:
         """Remove documents in one step, except those that another process has changed since.
@@ -257,44 +253,26 @@ class DocumentStore(Protocol):
     def superseded(self, scope: Scope) -> Sequence[SupersededFact]:
         """Return the facts in the scope's audience that no longer hold, with their successors."""
 
+    # Vectors, by space and text digest
 
-class VectorIndex(Protocol):
-    """Stores vectors by space and text digest."""
-
-    def missing(  # noqa: PLR0913 - what to leave out
-        self,
-        fingerprint: Fingerprint,
-        *,
-        limit: int,
-        after: int = 0,
-        media: bool = False,
-        words: bool = False,
-        other: Fingerprint | None = None,
-    ) -> Sequence[Missing]:
-        """Return texts without a vector in this space, each once, in the order of their numbers.
+    def missing(self, texts: SpaceTexts, *, limit: int, after: int = 0) -> Sequence[Missing]:
+        """Return texts without a vector, each once, in the order of their numbers.
 
         Args:
-            fingerprint: the space.
+            texts: which need one; with `media`, only media files are returned.
             limit: the most texts to return.
             after: continue after the text with this number.
-            media: return media files instead, which only some providers can embed.
-            words: return texts without word codes, too.
-            other: leave out texts that have a vector in this other space.
 
         """
 
-    def note_embedded(
-        self, fingerprint: Fingerprint, *, words: bool, other: Fingerprint | None
-    ) -> None:
-        """Remember what is missing now: a store may then look only at what is newer.
+    def coverage(self, texts: SpaceTexts | None, *, remember: bool = False) -> Coverage:
+        """Return how many chunks there are, and how many have no vector; None counts no vectors.
 
         Args:
-            fingerprint: the space.
-            words: whether texts without word codes count as missing.
-            other: the other space in which a text may have its vector.
+            texts: which need a vector; word codes are not counted.
+            remember: let the store note what is missing, so that it looks only at newer chunks.
 
         """
-        del fingerprint, words, other
 
     def put_vectors(
         self,
@@ -347,21 +325,13 @@ class VectorIndex(Protocol):
     ) -> Mapping[ChunkKey, bytes]:
         """Return the word codes of these chunks in this space, of those that have some."""
 
-
-class StoreOverview(Protocol):
-    """Counts and samples what is stored, within a Scope: nothing outside it is counted."""
+    # What is stored, counted and sampled within a Scope: nothing outside it is counted
 
     def version(self) -> tuple[int, ...]:
         """Return a value that changes whenever a chunk or a vector is added or a chunk removed."""
 
     def holds(self, scope: Scope | None = None) -> bool:
         """Return whether any chunk is in scope; without one, whether any document is stored."""
-
-    def occurring_phrases(self, scope: Scope) -> frozenset[Phrase]:
-        """Return the scope's phrases that some chunk in the rest of the scope contains.
-
-        Reads no text twice, and none of a chunk that lacks a term of each phrase.
-        """
 
     def documents(self, scope: Scope, *, limit: int, offset: int) -> Documents:
         """Return documents with chunks in scope, newest first, undated last."""
@@ -372,43 +342,10 @@ class StoreOverview(Protocol):
     def embedded(self, fingerprint: Fingerprint, *, scope: Scope) -> npt.NDArray[np.int64]:
         """Return the keys of all chunks in scope that have a vector in this space, in order."""
 
-
-class Leases(Protocol):
-    """Named claims that processes make on a store, so that long work is not done twice.
-
-    A handle belongs to one thread. A lease is a promise, not a lock.
-    """
-
-    def holder(self, name: str) -> Holder | None:
-        """Return who holds a lease."""
-
-    def change(self, name: str, decide: Callable[[Holder | None], Holder | None]) -> Holder | None:
-        """Ask who shall hold a lease, given who holds it, and record the answer in one step.
-
-        Raises:
-            StoreError: the store cannot be written.
-
-        """
-
-    def close(self) -> None:
-        """Release the handle."""
-
-
-class SharedStore(Protocol):
-    """Lets threads and processes use one store at the same time."""
-
-    is_shared: bool = True
-    """True if other processes can open the store."""
+    # Threads and processes that use one store at the same time
 
     def share(self) -> tuple[Store, tuple[str, ...]]:
         """Open the same store for another thread, with notices for the user; close both."""
-
-    def follow(self) -> tuple[str, ...]:
-        """Switch to the store that is now in the place of this one, if it was replaced or deleted.
-
-        Returns notices for the user.
-        """
-        return ()
 
     def snapshot(self) -> AbstractContextManager[None]:
         """Make all reads inside see one state: writes of others stay invisible."""
@@ -421,22 +358,19 @@ class SharedStore(Protocol):
         del seconds
         return nullcontext()
 
-    def leases(self) -> Leases:
-        """Return a handle to the store's leases, for the calling thread."""
+    def lease(self, name: str, decide: Callable[[Holder | None], Holder | None]) -> Holder | None:
+        """Ask who shall hold a lease, given who holds it; record and return the answer.
 
+        A lease is a claim that processes make on a store, so that long work is not done twice; it
+        is a promise, not a lock. Any thread may call this. An answer that changes nothing needs no
+        right to write; any other is asked for again in the step that records it.
 
-class StoreUpkeep(Protocol):
-    """Reports on a store, checks it, repairs it and closes it."""
+        Raises:
+            StoreError: the store cannot be written.
 
-    is_replacement: bool = False
-    """True after another store took the place of a damaged or deleted one, until a sync."""
+        """
 
-    @property
-    def location(self) -> str:
-        """Where the store is, in words for the user."""
-
-    is_writable: bool = True
-    """False if the store could only be opened for reading."""
+    # Reports, checks and upkeep
 
     def meta(self, prefix: str) -> Mapping[str, str]:
         """Return the values kept beside the documents whose keys begin so, in order of keys."""
@@ -445,57 +379,33 @@ class StoreUpkeep(Protocol):
         """Keep a value under a key, beside the documents; None forgets it."""
 
     def status(
-        self,
-        fingerprint: Fingerprint | None,
-        *,
-        media: bool = False,
-        audience: frozenset[str] | None = None,
-        other: Fingerprint | None = None,
-    ) -> StoreStatus:
+        self, texts: SpaceTexts | None, *, audience: frozenset[str] | None = None
+    ) -> IndexStatus:
         """Return sizes and counts.
 
         Args:
-            fingerprint: the space whose vectors are counted.
-            media: count media files without a vector as pending too.
+            texts: which need a vector; None counts no vectors.
             audience: count only facts of these scopes, and as size only the texts; None is all.
-            other: count vectors in this space too; a text has one in either.
 
         """
 
-    def coverage(
-        self,
-        fingerprint: Fingerprint | None,
-        *,
-        media: bool = False,
-        other: Fingerprint | None = None,
-    ) -> Coverage:
-        """Return what `status` counts for these arguments: a store may know it for less."""
-        status = self.status(fingerprint, media=media, other=other)
-        return Coverage(status.chunks, status.pending)
+    def check(self, *, deep: bool = False) -> list[str]:
+        """Read the whole store and return what is broken: nothing if it is sound.
 
-    def check(self) -> list[str]:
-        """Read the whole store and return what is broken: nothing if it is sound."""
-        return []
-
-    def require_sound(self) -> None:
-        """Read the whole store, and forget what `note_embedded` remembered of it.
-
-        Raises:
-            StoreCorruptError: it is damaged.
+        Args:
+            deep: also compare terms, counts and codes with the texts and vectors of the chunks.
 
         """
-        self.check()
-
-    def audit(self) -> list[str]:
-        """Return where terms, counts or vectors disagree with the chunks."""
+        del deep
         return []
 
     def recovering(
         self, work: Callable[[], Answer], *, tell: Callable[[tuple[str, ...]], None]
     ) -> Answer:
-        """Do work on the store; if it is damaged, repair or replace it and do the work again.
+        """Do work on the store; if it is damaged, replace it and do the work again.
 
-        A single failed read can look like damage, so it is read again before it is replaced.
+        A single failed read can look like damage, so it is read again before it is replaced. If
+        another process replaced or deleted it, the work is done on what is in its place now.
 
         Args:
             work: may be done several times.
@@ -513,17 +423,6 @@ class StoreUpkeep(Protocol):
 
     def close(self) -> None:
         """Release the store; it cannot be used afterwards."""
-
-
-class Store(
-    DocumentStore,
-    VectorIndex,
-    StoreOverview,
-    SharedStore,
-    StoreUpkeep,
-    Protocol,
-):
-    """Holds the documents, chunks, terms and vectors of one agent."""
 
     def propose(
         self,
@@ -544,47 +443,3 @@ class Store(
             stop: which of the terms are function words.
 
         """
-
-
-class VectorCache(Protocol):
-    """Vectors by space and text digest, shared by all stores of a home and limited in size.
-
-    Every method raises StoreError if the cache cannot be used.
-    """
-
-    def get(
-        self, fingerprint: Fingerprint, *, digests: Sequence[str], today: date
-    ) -> dict[str, Vector]:
-        """Return the cached vectors by digest, and record that they were used today."""
-
-    def words(self, fingerprint: Fingerprint, *, digests: Sequence[str]) -> dict[str, bytes]:
-        """Return the cached word codes by digest, of those that have some."""
-
-    def put(
-        self,
-        fingerprint: Fingerprint,
-        *,
-        digests: Sequence[str],
-        vectors: Vectors,
-        today: date,
-        words: Sequence[bytes] | None = None,
-    ) -> None:
-        """Cache vectors and word codes, in one step; word codes are added to cached vectors."""
-
-    def background(self, fingerprint: Fingerprint) -> Background | None:
-        """Return the measured background of a space."""
-
-    def put_background(self, fingerprint: Fingerprint, background: Background) -> None:
-        """Cache the measured background of a space."""
-
-    def status(self) -> CacheStatus | None:
-        """Return how full the cache is; None if it was never used."""
-
-    def trim(self) -> int:
-        """Delete the vectors unused for longest until the rest fits; return how many."""
-
-    def prune(self, *, unused_since: date | None) -> int:
-        """Delete vectors not used since a day, or all of them; return how many."""
-
-    def close(self) -> None:
-        """Release the cache."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from recollect.stores.base import Loaded, Name, Store
-    from recollect.stores.pushed import PushedDocuments
+    from recollect.stores.postgres.pushed import PostgresPushed
     from recollect.types import Fingerprint, Known
 
 
@@ -44,7 +44,7 @@ def copy_store(source: Store, target: Store) -> CopiedMemory:
                 for name in names[start : start + _DOCUMENTS]
             ]
             target.put_many(part)
-            chunks += sum(len(write.chunks) for write in part)
+            chunks += sum(len(write.chunks or ()) for write in part)
         vectors = sum(
             _copy_vectors(source, target, space, scope=everyone) for space in source.spaces()
         )
@@ -146,7 +146,7 @@ def _copy_vectors(source: Store, target: Store, space: Fingerprint, *, scope: Sc
     return copied
 
 
-def copy_pushed(source: PushedDocuments, target: PushedDocuments) -> None:
+def copy_pushed(source: PostgresPushed, target: PostgresPushed) -> None:
     """Make the target hold the pushed documents of the source, each with its versions."""
     current = {each.path for each in source.listed()}
     paths = current | {each.path for each in source.deleted()}
@@ -158,7 +158,7 @@ def copy_pushed(source: PushedDocuments, target: PushedDocuments) -> None:
         target.restore(versions, is_deleted=path not in current)
 
 
-def pushed_differences(source: PushedDocuments, target: PushedDocuments) -> Iterator[str]:
+def pushed_differences(source: PostgresPushed, target: PostgresPushed) -> Iterator[str]:
     """Yield where the target does not hold the pushed documents that the source holds."""
     if source.listed() != target.listed():
         yield "the pushed documents are not the same"

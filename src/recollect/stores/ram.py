@@ -7,7 +7,7 @@ threads.
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
+from collections import Counter, defaultdict
 from contextlib import contextmanager
 from dataclasses import field, replace
 from datetime import date
@@ -18,25 +18,24 @@ import numpy as np
 
 from recollect.errors import StoreError
 from recollect.records import dataclass
-from recollect.reports import Amount, Amounts, DaySummary, Documents, StoreStatus
+from recollect.reports import Amount, Amounts, DaySummary, Documents, IndexStatus
 from recollect.stores import bm25, term_counts
 from recollect.stores.base import (
     Corpus,
+    Coverage,
     KeywordPool,
-    Leases,
     Loaded,
     Missing,
     Space,
     Store,
     VectorPool,
     is_expected,
-    propose_by,
 )
-from recollect.stores.summary import summarize
+from recollect.stores.summary import loaded_of, summarize
 from recollect.stores.synchronized import synchronized
-from recollect.stores.vectors import check_vectors, top
+from recollect.stores.vectors import check_vectors, propose_by, top
 from recollect.text.globs import matches
-from recollect.text.phrases import contained, contains
+from recollect.text.phrases import contains_all
 from recollect.text.tags import has_tag, tags_whole_document
 from recollect.types import ChunkKey, Known, Scope, SourceKind, SupersededFact
 
@@ -45,13 +44,11 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from recollect.stores.base import DocumentWrite, Holder, Name, Proposals
+    from recollect.stores.base import DocumentWrite, Holder, Name, Proposals, SpaceTexts
     from recollect.types import (
         Background,
         Chunk,
-        Document,
         Fingerprint,
-        Phrase,
         Tag,
         Vector,
         Vectors,
@@ -82,9 +79,7 @@ class _Contents:
     vectors: dict[tuple[str, str], Vector] = field(default_factory=dict)
     words: dict[tuple[str, str], bytes] = field(default_factory=dict)
     """Word codes, by the same keys as vectors."""
-    dimensions: dict[Fingerprint, int] = field(default_factory=dict)
-    backgrounds: dict[Fingerprint, Background] = field(default_factory=dict)
-    published: Fingerprint | None = None
+    spaces: dict[Fingerprint, Space] = field(default_factory=dict)
     leases: dict[str, Holder] = field(default_factory=dict)
     meta: dict[str, str] = field(default_factory=dict)
     keys: Iterator[int] = field(default_factory=lambda: itertools.count(1))
@@ -116,15 +111,22 @@ class RamStore(Store):
 
     @synchronized
     def put_many(self, writes: Sequence[DocumentWrite], *, jointly: bool = False) -> list[bool]:
-        if jointly and not all(is_expected(self, write) for write in writes):
+        if jointly and not all(is_expected(write, self.known) for write in writes):
             return [False] * len(writes)
         return [self._put(write) for write in writes]
 
     def _put(self, write: DocumentWrite) -> bool:
-        if not is_expected(self, write):
+        if not is_expected(write, self.known):
             return False
         document = write.document
         name = (document.source, document.path)
+        known = self._all.known.get(name)
+        if write.chunks is None:
+            if known is not None and known.digest == document.digest:
+                self._all.known[name] = known._replace(
+                    stat=document.stat, is_settled=document.is_settled
+                )
+            return True
         self._drop(name)
         self._all.known[name] = Known(
             path=document.path,
@@ -145,15 +147,6 @@ class RamStore(Store):
             )
             self._all.changes += 1
         return True
-
-    @synchronized
-    def touch_many(self, documents: Sequence[Document]) -> None:
-        for document in documents:
-            known = self._all.known.get((document.source, document.path))
-            if known is not None and known.digest == document.digest:
-                self._all.known[document.source, document.path] = known._replace(
-                    stat=document.stat, is_settled=document.is_settled
-                )
 
     @synchronized
     def drop_many(self, gone: Sequence[Known]) -> None:
@@ -178,29 +171,12 @@ class RamStore(Store):
     ) -> Loaded:
         present = [key for key in keys if key in self._all.rows]
         rows = [self._all.rows[key] for key in present]
-        found = [self._vector(fingerprint, row) for row in rows]
-        width = next((len(stored) for stored in found if stored is not None), 0)
-        vectors = np.zeros((len(rows), width), dtype=np.float32)
-        has_vector = np.zeros(len(rows), dtype=np.bool_)
-        for place, stored in enumerate(found):
-            if stored is not None:
-                vectors[place] = stored
-                has_vector[place] = True
-        chunks = [row.chunk for row in rows]
-        return Loaded(
-            keys=tuple(present),
-            chunks=chunks,
-            paths=[chunk.path for chunk in chunks],
-            sources=[chunk.source for chunk in chunks],
-            start_lines=[chunk.start_line for chunk in chunks],
-            end_lines=[chunk.end_line for chunk in chunks],
-            days=[chunk.when for chunk in chunks],
-            importance=[chunk.importance for chunk in chunks],
-            texts=[chunk.text for chunk in chunks],
+        return loaded_of(
+            present,
+            [row.chunk for row in rows],
+            lengths=[row.length for row in rows],
             counts=term_counts.count([row.bag for row in rows], terms),
-            lengths=np.array([row.length for row in rows], dtype=np.int64),
-            vectors=vectors,
-            has_vector=has_vector,
+            vectors=[self._vector(fingerprint, row) for row in rows],
         )
 
     @synchronized
@@ -286,29 +262,30 @@ class RamStore(Store):
     # Vectors
 
     @synchronized
-    def missing(  # noqa: PLR0913 - what to leave out
-        self,
-        fingerprint: Fingerprint,
-        *,
-        limit: int,
-        after: int = 0,
-        media: bool = False,
-        words: bool = False,
-        other: Fingerprint | None = None,
-    ) -> Sequence[Missing]:
-        rows = [row for row in self._all.rows.values() if bool(row.chunk.media) == media]
-        first = {row.digest: row.chunk for row in reversed(rows)}
-        wanted = (
-            self._missing(digest, first[digest])
-            for digest in sorted(first, key=self._all.numbers.__getitem__)
-            if self._all.numbers[digest] > after
-            and (str(other), digest) not in self._all.vectors
-            and (
-                (str(fingerprint), digest) not in self._all.vectors
-                or (words and not media and (str(fingerprint), digest) not in self._all.words)
+    def missing(self, texts: SpaceTexts, *, limit: int, after: int = 0) -> Sequence[Missing]:
+        rows = [row for row in self._all.rows.values() if bool(row.chunk.media) == texts.media]
+        first = {row.digest: row for row in reversed(rows)}
+        numbers = self._all.numbers
+
+        def is_done(row: _Row) -> bool:
+            has_words = (str(texts.fingerprint), row.digest) in self._all.words
+            has_vector = self._has_vector(texts.fingerprint, row)
+            needs_words = texts.words and not texts.media
+            return self._has_vector(texts.other, row) or (
+                has_vector and (has_words or not needs_words)
             )
+
+        wanted = (
+            self._missing(digest, first[digest].chunk)
+            for digest in sorted(first, key=numbers.__getitem__)
+            if numbers[digest] > after and not is_done(first[digest])
         )
         return list(itertools.islice(wanted, limit))
+
+    def coverage(self, texts: SpaceTexts | None, *, remember: bool = False) -> Coverage:
+        del remember
+        status = self.status(texts)
+        return Coverage(status.chunks, status.pending)
 
     def _missing(self, digest: str, chunk: Chunk) -> Missing:
         number = self._all.numbers[digest]
@@ -326,11 +303,11 @@ class RamStore(Store):
         vectors: Vectors,
         words: Sequence[bytes] | None = None,
     ) -> None:
-        known = self._all.dimensions.get(fingerprint) or fingerprint.dimensions
-        width = known or vectors.shape[-1]
+        space = self._space(fingerprint)
+        width = space.dimensions or vectors.shape[-1]
         check_vectors(vectors, count=len(digests), dimensions=width, words=words)
         if len(digests):
-            self._all.dimensions[fingerprint] = vectors.shape[-1]
+            self._all.spaces[fingerprint] = replace(space, dimensions=width)
         for digest, vector in zip(digests, vectors, strict=True):
             if (str(fingerprint), digest) not in self._all.vectors:
                 self._all.vectors[str(fingerprint), digest] = vector.copy()
@@ -348,14 +325,11 @@ class RamStore(Store):
 
     @synchronized
     def spaces(self) -> Mapping[Fingerprint, Space]:
-        return {
-            each: Space(
-                self._all.dimensions[each],
-                self._all.backgrounds.get(each),
-                is_published=each == self._all.published,
-            )
-            for each in sorted(self._all.dimensions, key=str)
-        }
+        return dict(sorted(self._all.spaces.items(), key=lambda each: str(each[0])))
+
+    def _space(self, fingerprint: Fingerprint) -> Space:
+        unknown = Space(fingerprint.dimensions or 0, None, is_published=False)
+        return self._all.spaces.get(fingerprint, unknown)
 
     @synchronized
     def put_space(
@@ -365,11 +339,10 @@ class RamStore(Store):
         background: Background | None = None,
         publish: bool = False,
     ) -> None:
-        self._all.dimensions.setdefault(fingerprint, fingerprint.dimensions or 0)
-        if background is not None:
-            self._all.backgrounds[fingerprint] = background
-        if publish:
-            self._all.published = fingerprint
+        spaces, space = self._all.spaces, self._space(fingerprint)
+        spaces[fingerprint] = replace(space, background=background or space.background)
+        for each in spaces if publish else ():
+            spaces[each] = replace(spaces[each], is_published=each == fingerprint)
 
     @synchronized
     def prune(self, *, keep: Collection[Fingerprint]) -> int:
@@ -379,11 +352,8 @@ class RamStore(Store):
         for key in unused:
             del self._all.vectors[key]
             self._all.words.pop(key, None)
-        for fingerprint in set(self._all.dimensions) - set(keep):
-            del self._all.dimensions[fingerprint]
-            self._all.backgrounds.pop(fingerprint, None)
-        if self._all.published not in keep:
-            self._all.published = None
+        for fingerprint in set(self._all.spaces) - set(keep):
+            del self._all.spaces[fingerprint]
         return len(unused)
 
     # Overview
@@ -395,17 +365,6 @@ class RamStore(Store):
     @synchronized
     def holds(self, scope: Scope | None = None) -> bool:
         return bool(self._all.known if scope is None else any(True for _ in self._seen(scope)))
-
-    @synchronized
-    def occurring_phrases(self, scope: Scope) -> frozenset[Phrase]:
-        missing = frozenset(scope.phrases)
-        for _, row in self._seen(replace(scope, phrases=())):
-            likely = [phrase for phrase in missing if row.words.issuperset(phrase.terms)]
-            if likely:
-                missing = missing.difference(contained(_fields_of(row.chunk), likely))
-            if not missing:
-                break
-        return frozenset(scope.phrases) - missing
 
     @synchronized
     def documents(self, scope: Scope, *, limit: int, offset: int) -> Documents:
@@ -464,8 +423,12 @@ class RamStore(Store):
         with self.lock:
             yield
 
-    def leases(self) -> RamLeases:
-        return RamLeases(self._all.leases, lock=self.lock)
+    @synchronized
+    def lease(self, name: str, decide: Callable[[Holder | None], Holder | None]) -> Holder | None:
+        after = decide(self._all.leases.pop(name, None))
+        if after is not None:
+            self._all.leases[name] = after
+        return after
 
     # Upkeep
 
@@ -486,13 +449,8 @@ class RamStore(Store):
 
     @synchronized
     def status(
-        self,
-        fingerprint: Fingerprint | None,
-        *,
-        media: bool = False,
-        audience: frozenset[str] | None = None,
-        other: Fingerprint | None = None,
-    ) -> StoreStatus:
+        self, texts: SpaceTexts | None, *, audience: frozenset[str] | None = None
+    ) -> IndexStatus:
         rows = list(self._all.rows.values())
         known = set(self._all.known)
         if audience is not None:
@@ -500,44 +458,32 @@ class RamStore(Store):
             rows = [row for _, row in self._seen(scope)]
             seen = {(row.chunk.source, row.chunk.path) for row in rows}
             known = {each for each in known if each[0] != SourceKind.FACTS or each in seen}
-        by_source: dict[str, tuple[int, int]] = {}
-        for source, _ in known:
-            documents, chunks = by_source.get(source, (0, 0))
-            by_source[source] = (documents + 1, chunks)
-        for row in rows:
-            documents, chunks = by_source[row.chunk.source]
-            by_source[row.chunk.source] = (documents, chunks + 1)
-        spaces = (fingerprint, other)
+        documents = Counter(source for source, _ in known)
+        chunks = Counter(row.chunk.source for row in rows)
+        spaces = (texts.fingerprint, texts.other) if texts else ()
         bare = [
-            row.chunk
-            for row in rows
-            if not any(self._has_vector(space, row) for space in spaces if space)
+            row.chunk for row in rows if not any(self._has_vector(space, row) for space in spaces)
         ]
-        return StoreStatus(
+        return IndexStatus(
             location=self.location,
             size_bytes=0 if audience is None else sum(map(_text_bytes, rows)),
             documents=len(known),
             chunks=len(rows),
-            by_source=by_source,
+            by_source={source: Amount(documents[source], chunks[source]) for source in documents},
             vectors=len(rows) - len(bare),
-            pending=sum(media or not chunk.media for chunk in bare) if fingerprint else 0,
+            pending=sum(texts.media or not chunk.media for chunk in bare) if texts else 0,
             engine="exact",
             is_writable=self.is_writable,
         )
 
     @synchronized
     def clear(self) -> None:
-        self._all.known.clear()
-        self._all.days.clear()
-        self._all.rows.clear()
-        self._all.vectors.clear()
-        self._all.words.clear()
-        self._all.dimensions.clear()
-        self._all.backgrounds.clear()
+        held = self._all
+        for part in (held.known, held.days, held.rows, held.vectors, held.words, held.spaces):
+            part.clear()
         self._all.meta = {
             key: value for key, value in self._all.meta.items() if not key.startswith("batch ")
         }
-        self._all.published = None
         self._all.changes += 1
 
     def close(self) -> None:
@@ -567,28 +513,6 @@ def _text_bytes(row: _Row) -> int:
     return len(row.chunk.text.encode("utf-8", "surrogatepass"))
 
 
-class RamLeases(Leases):
-    """The leases of a store in memory."""
-
-    def __init__(self, holders: dict[str, Holder], *, lock: RLock) -> None:
-        self._holders = holders
-        self.lock = lock
-
-    @synchronized
-    def holder(self, name: str) -> Holder | None:
-        return self._holders.get(name)
-
-    @synchronized
-    def change(self, name: str, decide: Callable[[Holder | None], Holder | None]) -> Holder | None:
-        after = decide(self._holders.pop(name, None))
-        if after is not None:
-            self._holders[name] = after
-        return after
-
-    def close(self) -> None:
-        """Do nothing: the handle holds no resource."""
-
-
 def _is_of(row: _Row, source: SourceKind, path: str) -> bool:
     return row.chunk.path == path and row.chunk.source == source
 
@@ -601,7 +525,7 @@ def _in_scope(chunk: Chunk, scope: Scope) -> bool:
         and (scope.before is None or (when is not None and when < scope.before))
         and (scope.path is None or matches(chunk.path, scope.path))
         and (chunk.fact is None or scope.shows(chunk.fact))
-        and all(_has(chunk, phrase) for phrase in scope.phrases)
+        and (not scope.phrases or contains_all(_fields_of(chunk), scope.phrases))
     )
 
 
@@ -617,11 +541,6 @@ def _tagged_documents(rows: Iterable[_Row], tag: Tag) -> frozenset[tuple[SourceK
 
 def _is_tagged(chunk: Chunk, tag: Tag, documents: Collection[tuple[SourceKind, str]]) -> bool:
     return (chunk.source, chunk.path) in documents or has_tag(chunk.text, chunk.triggers, tag.name)
-
-
-def _has(chunk: Chunk, phrase: Phrase) -> bool:
-    """Return whether one of the chunk's fields contains the phrase."""
-    return any(contains(field, phrase.words) for field in _fields_of(chunk))
 
 
 def _fields_of(chunk: Chunk) -> tuple[str, ...]:

@@ -14,14 +14,15 @@ from urllib.parse import parse_qs, urlsplit
 
 from recollect.errors import ConfigError, StoreReadOnlyError
 from recollect.records import dataclass
-from recollect.stores.base import EngineCheck
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from recollect.reports import BuiltIndexes, DatabaseStatus
-    from recollect.stores.base import Store, VectorCache
-    from recollect.stores.pushed import MemoryLimits, StoreHost
+    from recollect.stores.base import Store
+    from recollect.stores.cache import VectorCache
+    from recollect.stores.postgres.host import PostgresHost
+    from recollect.stores.pushed import MemoryLimits
 
     Opened = tuple[Store, tuple[str, ...]]
     """A store, and notices for the user about how it was opened."""
@@ -60,6 +61,17 @@ def _open_database(rest: str, _engine: str, agent: str) -> Opened:
         from recollect.stores.postgres import open_database  # noqa: PLC0415 - heavy
 
     return open_database(f"{_DATABASE}:{rest}", tenant=agent), ()
+
+
+@dataclass(frozen=True, slots=True)
+class EngineCheck:
+    """Whether the library behind a kind of store works here."""
+
+    name: str
+    works: bool
+    detail: str
+    action: str = ""
+    """What to do if it does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +147,7 @@ def is_same_store(one: str, other: str) -> bool:
     return admin.is_same_database(one, other)
 
 
-def open_host(address: str, *, limits: MemoryLimits) -> StoreHost:
+def open_host(address: str, *, limits: MemoryLimits) -> PostgresHost:
     """Open a database as a server of many memories uses it.
 
     Raises:
@@ -171,24 +183,17 @@ def open_store(address: str | Path, *, engine: str = "numpy", agent: str = "") -
     return kind.open(path, engine, agent)
 
 
-def open_cache(
-    address: str | Path, path: Path, *, max_bytes: int, is_hosted: bool = False
-) -> VectorCache | None:
+def open_cache(address: str | Path, path: Path, *, max_bytes: int) -> VectorCache | None:
     """Return the home's vector cache for a store, or None if that store uses none.
 
-    Its file is opened, and created, on first use. It takes no vector of a hosted memory.
+    Its file is opened, and created, on first use.
     """
     kind, _ = _kind(address)
     if not max_bytes or not kind.uses_cache:
         return None
-    from recollect.stores.sqlite.cache import SqliteVectorCache  # noqa: PLC0415 - heavy
+    from recollect.stores.cache import VectorCache  # noqa: PLC0415 - heavy
 
-    cache = SqliteVectorCache(path, max_bytes=max_bytes)
-    if not is_hosted:
-        return cache
-    from recollect.stores.backgrounds import BackgroundsOnly  # noqa: PLC0415 - rarely needed
-
-    return BackgroundsOnly(cache)
+    return VectorCache(path, max_bytes=max_bytes)
 
 
 def inspect_file(path: Path) -> Store:

@@ -1,15 +1,22 @@
-"""One document's line in the overview, which every store derives from its chunks' headings."""
+"""Records that every store derives from chunks in one way."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from recollect.reports import DocumentSummary
+from recollect.stores.base import Loaded
 from recollect.types import SourceKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import date
+
+    import numpy.typing as npt
+
+    from recollect.types import Chunk, ChunkKey, Vector
 
 _MAX_HEADINGS = 6  # listed per document
 
@@ -33,4 +40,33 @@ def summarize(
         headings=tuple(below)[:_MAX_HEADINGS],
         chunks=len(headings),
         size_bytes=size_bytes,
+    )
+
+
+def loaded_of(
+    keys: Sequence[ChunkKey],
+    chunks: Sequence[Chunk],
+    *,
+    lengths: Sequence[int],
+    counts: npt.NDArray[np.uint8],
+    vectors: Sequence[Vector | None],
+) -> Loaded:
+    """Return chunks with the columns that scoring needs."""
+    width = next((len(vector) for vector in vectors if vector is not None), 0)
+    nothing = np.zeros(width, dtype=np.float32)
+    rows = [nothing if vector is None else vector for vector in vectors]
+    return Loaded(
+        keys=tuple(keys),
+        chunks=chunks,
+        paths=[chunk.path for chunk in chunks],
+        sources=[chunk.source for chunk in chunks],
+        start_lines=[chunk.start_line for chunk in chunks],
+        end_lines=[chunk.end_line for chunk in chunks],
+        days=[chunk.when for chunk in chunks],
+        importance=[chunk.importance for chunk in chunks],
+        texts=[chunk.text for chunk in chunks],
+        counts=counts,
+        lengths=np.array(lengths, dtype=np.int64),
+        vectors=np.array(rows, dtype=np.float32).reshape(len(rows), width),
+        has_vector=np.array([vector is not None for vector in vectors], dtype=np.bool_),
     )

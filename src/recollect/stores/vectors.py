@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.errors import VectorsRejectedError
+from recollect.stores.base import Near, Proposals
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy.typing as npt
 
-    from recollect.types import Vector, Vectors
+    from recollect.stores.base import KeywordPool, Space, VectorPool
+    from recollect.types import Fingerprint, Vector, Vectors
 
 _BLOCK = 131_072  # codes compared at once: what is between steps stays in the processor's cache
 _LARGEST_KEPT_BYTES = 24 << 20  # glibc's own limit is 32 MB
@@ -178,3 +180,20 @@ def closest(distances: npt.NDArray[np.uint16], count: int) -> npt.NDArray[np.int
     """Return the positions of the `count` smallest distances, and of all that tie with the last."""
     within = np.cumsum(np.bincount(distances))
     return np.flatnonzero(distances <= np.searchsorted(within, count))
+
+
+def propose_by(
+    nearest: Callable[[Fingerprint, Vector], VectorPool],
+    keyword: KeywordPool,
+    *,
+    vectors: Mapping[Fingerprint, Vectors],
+    spaces: Mapping[Fingerprint, Space],
+) -> Proposals:
+    """Return what both legs propose, asking for each vector that fits its space by itself."""
+    near: dict[Fingerprint, Near] = {}
+    for fingerprint, asked in vectors.items() if keyword.corpus.chunks else ():
+        space = spaces.get(fingerprint)
+        fits = space is None or space.dimensions in (0, asked.shape[1])
+        pools = (nearest(fingerprint, vector) for vector in (asked if fits else ()))
+        near[fingerprint] = Near(space, tuple(pools))
+    return Proposals(keyword, near)

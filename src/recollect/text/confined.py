@@ -96,17 +96,6 @@ def open_inside(path: Path, root: Path) -> BinaryIO:
     return _checked(os.fdopen(_open_inside(path, root), "rb"))
 
 
-def open_regular(path: Path) -> BinaryIO:
-    """Open a regular file that the user named, wherever it is, for reading.
-
-    Raises:
-        RefusedError: it is not a regular file.
-        OSError: it does not exist or cannot be opened.
-
-    """
-    return _checked(os.fdopen(os.open(path, _READ), "rb"))
-
-
 def read_inside(path: Path, root: Path, *, max_bytes: int) -> bytes:
     """Return the content of a regular file.
 
@@ -127,7 +116,7 @@ def read_regular(path: Path, *, max_bytes: int) -> bytes:
         OSError: it does not exist or cannot be read.
 
     """
-    with open_regular(path) as stream:
+    with _checked(os.fdopen(os.open(path, _READ), "rb")) as stream:
         return read_bounded(stream, max_bytes=max_bytes)
 
 

@@ -15,7 +15,6 @@ One inside a fenced code block is an example. This module knows lines, not files
 from __future__ import annotations
 
 import re
-from dataclasses import field
 from typing import TYPE_CHECKING
 
 from recollect.records import dataclass
@@ -55,52 +54,31 @@ class Conflict:
         return (self.start, *base, self.middle, self.end)
 
 
-@dataclass(slots=True)
-class _Open:
-    """A conflict that has not ended yet."""
-
-    start: int
-    base: int | None = None
-    middle: int | None = None
-
-
-@dataclass(slots=True)
-class _ConflictReader:
-    found: list[Conflict] = field(default_factory=list)
-    open: _Open | None = None
-
-    def read(self, number: int, line: str) -> None:
-        mark = _MARK.match(line.rstrip())
-        if mark is None:
-            return
-        begins, base, ends, middle = mark.groups()
-        now = self.open
-        if begins:
-            self.open = _Open(number)
-        elif now is None:
-            return
-        elif base and now.middle is None:
-            now.base = now.base or number
-        elif middle:
-            now.middle = now.middle or number
-        elif ends and now.middle is not None:
-            self.found.append(Conflict(now.start, now.middle, number, now.base))
-            self.open = None
-
-
 def find_conflicts(lines: Sequence[str]) -> tuple[Conflict, ...]:
     """Return the conflicts in the lines, with or without their line ends."""
     if not any(line.startswith("<<<<<<<") for line in lines):
         return ()
-    finder = _ConflictReader()
+    found: list[Conflict] = []
+    start = base = middle = 0
     closing = _fences(lines)
     until = 0  # last line of the code block
     for number, line in enumerate(lines, 1):
-        if finder.open is None and number in closing and number > until:
+        if not start and number in closing and number > until:
             until = closing[number]
-        if number > until:
-            finder.read(number, line)
-    return tuple(finder.found)
+        mark = _MARK.match(line.rstrip()) if number > until else None
+        if mark is None:
+            continue
+        begins, ancestor, ends, halves = mark.groups()
+        if begins:
+            start, base, middle = number, 0, 0
+        elif ancestor and not middle:
+            base = base or number
+        elif halves:
+            middle = middle or number
+        elif ends and start and middle:
+            found.append(Conflict(start, middle, number, base or None))
+            start = 0
+    return tuple(found)
 
 
 def without_markers(lines: Sequence[str], conflicts: Sequence[Conflict]) -> list[str]:

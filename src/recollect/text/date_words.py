@@ -203,16 +203,25 @@ def _calendar_unit(found: re.Match[str], today: date) -> Window | None:
     back = 0 if found["which"].lower() == "this" else 1
     if not back and len(found.string.split()) > _MOST_WORDS:
         return None
-    if unit == "week":
-        first = today - timedelta(days=today.weekday() + 7 * back)
-        last = first + timedelta(days=6)
-    elif unit == "year":
-        first, last = date(today.year - back, 1, 1), date(today.year - back, 12, 31)
-    else:
-        months = today.year * 12 + today.month - 1 - back
-        first = date(months // 12, months % 12 + 1, 1)
-        last = _last_day(first.year, first.month)
+    first, last = _whole_unit(unit, today, ahead=-back)
     return Window(first, last, max(today - last, timedelta()))
+
+
+def _next_unit(found: re.Match[str], today: date) -> Window:
+    """Read "next week", "next month" and "next year" as those of the calendar."""
+    return Window(*_whole_unit(found["unit"].lower(), today, ahead=1), is_ahead=True)
+
+
+def _whole_unit(unit: str, today: date, *, ahead: int) -> tuple[date, date]:
+    """Return the first and last day of the week, month or year that is so many ahead."""
+    if unit == "week":
+        first = today + timedelta(days=7 * ahead - today.weekday())
+        return first, first + timedelta(days=6)
+    if unit == "year":
+        return date(today.year + ahead, 1, 1), date(today.year + ahead, 12, 31)
+    months = today.year * 12 + today.month - 1 + ahead
+    first = date(months // 12, months % 12 + 1, 1)
+    return first, _last_day(first.year, first.month)
 
 
 def _last_weekend(found: re.Match[str], today: date) -> Window:
@@ -220,27 +229,6 @@ def _last_weekend(found: re.Match[str], today: date) -> Window:
     del found
     sunday = today - timedelta(days=today.weekday() + 1)
     return Window(sunday - timedelta(days=1), sunday)
-
-
-def _next_unit(found: re.Match[str], today: date) -> Window:
-    """Read "next week", "next month" and "next year" as those of the calendar."""
-    unit = found["unit"].lower()
-    if unit == "week":
-        first = today + timedelta(days=7 - today.weekday())
-        return Window(first, first + timedelta(days=6), is_ahead=True)
-    if unit == "year":
-        return Window(date(today.year + 1, 1, 1), date(today.year + 1, 12, 31), is_ahead=True)
-    year, month = today.year + today.month // 12, today.month % 12 + 1
-    return Window(date(year, month, 1), _last_day(year, month), is_ahead=True)
-
-
-def _days_ahead(days: int) -> Callable[[re.Match[str], date], Window]:
-    def reading(found: re.Match[str], today: date) -> Window:
-        del found
-        day = today + timedelta(days=days)
-        return Window(day, day, is_ahead=True)
-
-    return reading
 
 
 def _weekday(found: re.Match[str], today: date) -> Window:
@@ -379,9 +367,12 @@ def _either(past: Window, ahead: Window, *, is_ahead: bool) -> Window:
 
 
 def _relative(days_first: int, days_last: int) -> Callable[[re.Match[str], date], Window]:
+    """Return a reading as the days that are so many ahead of today; negative ones are past."""
+
     def reading(found: re.Match[str], today: date) -> Window:
         del found
-        return Window(today - timedelta(days=days_first), today - timedelta(days=days_last))
+        first, last = (today + timedelta(days=each) for each in (days_first, days_last))
+        return Window(first, last, is_ahead=days_first > 0)
 
     return reading
 
@@ -425,12 +416,12 @@ _FROM = (
 _TO = re.sub(r"\?P<", "?P<last_", _FROM)
 _TO_MONTH = re.sub(r"\?P<", "?P<last_", _YEAR_AND_MONTH)
 _READINGS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Window | None]], ...] = (
-    (_compiled(r"\bday before yesterday\b|前天|一昨日|おととい"), _relative(2, 2)),
-    (_compiled(r"\byesterday\b|\blast night\b|昨天|昨日|어제"), _relative(1, 1)),
+    (_compiled(r"\bday before yesterday\b|前天|一昨日|おととい"), _relative(-2, -2)),
+    (_compiled(r"\byesterday\b|\blast night\b|昨天|昨日|어제"), _relative(-1, -1)),
     (_compiled(r"\btoday\b|\btonight\b|\bthis (?:morning|afternoon|evening)\b|今天|今日|오늘"),
      _relative(0, 0)),
-    (_compiled(r"上周|上週|上星期|先週|지난주"), _relative(13, 1)),
-    (_compiled(r"上个月|上個月|先月|지난달"), _relative(61, 1)),
+    (_compiled(r"上周|上週|上星期|先週|지난주"), _relative(-13, -1)),
+    (_compiled(r"上个月|上個月|先月|지난달"), _relative(-61, -1)),
     (_compiled(rf"\b(?:a )?{_COUNT}{_UNIT}\s+ago\b"), _days_ago),
     (_compiled(rf"\b(?:last|past|previous)\s+{_COUNT}{_UNIT}\b"), _past),
     (_compiled(rf"\b(?P<count>past)\s+{_UNIT}\b"), _past),
@@ -458,8 +449,8 @@ _READINGS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Window |
     (_compiled(rf"\bbetween\s+{_YEAR_AND_MONTH}\s+and\s+{_TO_MONTH}"), _numbered_months),
     (_compiled(_YEAR_AND_MONTH), _named_month),
     (_compiled(r"\bnext\s+(?P<unit>week|month|year)\b"), _next_unit),
-    (_compiled(r"\bday after tomorrow\b|明後日"), _days_ahead(2)),
-    (_compiled(r"\btomorrow\b|明天|明日|내일"), _days_ahead(1)),
+    (_compiled(r"\bday after tomorrow\b|明後日"), _relative(2, 2)),
+    (_compiled(r"\btomorrow\b|明天|明日|내일"), _relative(1, 1)),
 )  # fmt: skip
 """Readings of date words; of several in a question the first of these counts."""
 _NAMED = (_named_month, _months, _numbered_months)

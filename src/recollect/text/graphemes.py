@@ -1,7 +1,7 @@
 """Splits a line where a chunk ends, never inside a visible character.
 
-It knows sizes and where a text may be split, not what a chunk is. Grapheme clusters follow
-UAX #29 closely enough for this: when in doubt, characters stay together.
+It knows sizes and where a text may be split, not what a chunk is. Marks, joiners and halves of
+flags stay with the character they belong to, which is close enough to UAX #29 for this.
 """
 
 from __future__ import annotations
@@ -27,17 +27,11 @@ _FIRST_COMBINING = "\u0300"
 _ZERO_WIDTH_JOINER = "\u200d"
 _VIRAMA = 9
 """Combining class of the signs that join two consonants into one shape."""
-
 _EXTENDING = re.compile(
-    "[\u0e33\u0eb3\u200c\u200d\uff9e\uff9f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]"
-)
-_PREPENDED = re.compile(
-    "[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u0d4e\U000110bd\U000110cd\U000111c2\U000111c3]"
+    "[\u0e33\u0eb3\u1160-\u11ff\u200c\u200d\ud7b0-\ud7fb\uff9e\uff9f\U0001f3fb-\U0001f3ff"
+    "\U000e0020-\U000e007f]"
 )
 _FLAG_HALVES = "".join(map(chr, range(0x1F1E6, 0x1F200)))
-_JAMO_LEAD = re.compile("[\u1100-\u115f\ua960-\ua97c]")
-_JAMO_FOLLOWING = re.compile("[\u1160-\u11ff\ud7b0-\ud7fb]")
-_HANGUL = re.compile("[\u1100-\u11ff\ua960-\ua97c\uac00-\ud7fb]")
 
 _UNSPACED = f"[{HAN_KANA}\u3000-\u3003\uff01-\uff60]"
 _CLOSING = (
@@ -99,7 +93,7 @@ def _boundary_after(text: str, at: int, *, start: int) -> int:
 
 
 def _stop(line: str, start: int, room: int) -> int:
-    reach = start + _count(line[start : start + room], room)
+    reach = start + fitting(line[start : start + room], room)
     if reach == len(line):
         return reach
     fair = 0
@@ -114,7 +108,7 @@ def _stop(line: str, start: int, room: int) -> int:
 
 def _overlap_start(line: str, start: int, stop: int, overlap: int) -> int:
     window = line[max(start + 1, stop - overlap) : stop]
-    lowest = stop - _count(window[::-1], overlap)
+    lowest = stop - fitting(window[::-1], overlap)
     for place in _word_ends(line, lowest, stop - 1):
         if is_boundary(line, place, start):
             return place
@@ -124,8 +118,8 @@ def _overlap_start(line: str, start: int, stop: int, overlap: int) -> int:
     return stop
 
 
-def _count(text: str, room: int) -> int:
-    """Return how many leading characters fit."""
+def fitting(text: str, room: int) -> int:
+    """Return how many leading characters of a text weigh no more than the room."""
     if text.isascii() and weigh(text) <= room:
         return len(text)
     for count, char in enumerate(text):
@@ -160,25 +154,9 @@ def is_boundary(text: str, place: int, start: int) -> bool:
         return True
     if before in _FLAG_HALVES and after in _FLAG_HALVES:
         return _flag_halves_before(text, place, start) % 2 == 0
-    return not (_joins_next(before) or _joins_previous(after) or _is_one_syllable(before, after))
-
-
-def _joins_next(char: str) -> bool:
-    return (
-        char == _ZERO_WIDTH_JOINER
-        or unicodedata.combining(char) == _VIRAMA
-        or _PREPENDED.match(char) is not None
-    )
-
-
-def _joins_previous(char: str) -> bool:
-    return unicodedata.category(char)[0] == "M" or _EXTENDING.match(char) is not None
-
-
-def _is_one_syllable(before: str, after: str) -> bool:
-    if _JAMO_FOLLOWING.match(after):
-        return _HANGUL.match(before) is not None
-    return bool(_JAMO_LEAD.match(before) and _HANGUL.match(after))
+    is_mark = unicodedata.category(after)[0] == "M" or _EXTENDING.match(after) is not None
+    is_joined = before == _ZERO_WIDTH_JOINER or unicodedata.combining(before) == _VIRAMA
+    return not (is_mark or is_joined)
 
 
 def _flag_halves_before(text: str, place: int, start: int) -> int:

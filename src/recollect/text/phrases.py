@@ -53,18 +53,7 @@ def contains(text: str, words: tuple[str, ...]) -> bool:
 def contains_all(fields: Iterable[str], phrases: Iterable[Phrase]) -> bool:
     """Return whether each phrase is in one of the fields of a chunk; each field is read once."""
     read = [_joined(phrase_words(field)) for field in fields]
-    return all(_is_in(phrase, read) for phrase in phrases)
-
-
-def contained(fields: Iterable[str], phrases: Iterable[Phrase]) -> list[Phrase]:
-    """Return the phrases that one of the fields of a chunk contains; each field is read once."""
-    read = [_joined(phrase_words(field)) for field in fields]
-    return [phrase for phrase in phrases if _is_in(phrase, read)]
-
-
-def _is_in(phrase: Phrase, read: Iterable[str]) -> bool:
-    wanted = _joined(phrase.words)
-    return any(wanted in said for said in read)
+    return all(any(_joined(each.words) in said for said in read) for each in phrases)
 
 
 def _joined(words: tuple[str, ...]) -> str:

@@ -16,9 +16,6 @@ import re
 
 from recollect.text.secrets import Secret, find_secrets
 
-RULES_VERSION = 1
-"""Raise it when more is found: stored copies of transcripts are then redacted again."""
-
 HIDDEN = "***"
 """Replaces a secret that is hidden completely."""
 

@@ -59,13 +59,12 @@ class Synced:
 class Running:
     """A worker at work, with what it told."""
 
-    def __init__(self, memory: Synced, *, interval_seconds: float = 0.0) -> None:
+    def __init__(self, memory: Synced) -> None:
         self.ended: list[Report | RecollectError] = []
         self.worker = Worker(
             memory.open,
             watcher=self._watcher,
             on_sync=self.ended.append,
-            interval_seconds=interval_seconds,
         )
         self.worker.start()
 
@@ -135,13 +134,6 @@ def test_a_lost_index_is_reported_and_rebuilt_at_once(eventually: Eventually) ->
     assert isinstance(lost, RecollectError)
     assert "deleted" in lost.message
     assert Report(added=1) == rebuilt
-
-
-def test_it_also_syncs_on_time(eventually: Eventually) -> None:
-    running = Running(Synced(well), interval_seconds=0.01)
-
-    eventually(lambda: len(running.ended) >= 3)
-    running.worker.stop()
 
 
 def test_what_failed_is_told_and_tried_again_without_another_change(

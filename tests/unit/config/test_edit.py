@@ -54,8 +54,8 @@ if TYPE_CHECKING:
         ("[mmr]\nenabled = false # yet\n", {"mmr.enabled": True}, "[mmr]\nenabled = true # yet\n"),
         (
             "[mmr]\nlambda = 0.5\n\n# x\n[sync]\n",
-            {"mmr.enabled": True, "fusion": "rrf", "rrf_k": 3},
-            'fusion = "rrf"\nrrf_k = 3\n\n[mmr]\nlambda = 0.5\nenabled = true\n\n# x\n[sync]\n',
+            {"mmr.enabled": True, "fusion": "rrf", "store": 3},
+            'fusion = "rrf"\nstore = 3\n\n[mmr]\nlambda = 0.5\nenabled = true\n\n# x\n[sync]\n',
         ),
         (
             "# mine\n[temporalDecay]\nhalfLifeDays=7",
@@ -63,18 +63,18 @@ if TYPE_CHECKING:
             "# mine\n[temporalDecay]\nhalfLifeDays=9\nenabled = true\n",
         ),
         (
-            'extra_paths = [\n  "a#b", # inner\n  "c",\n] # outer\nrrf_k = 1\n',
+            'extra_paths = [\n  "a#b", # inner\n  "c",\n] # outer\nmax_results = 1\n',
             {"extra_paths": ["日本", "🦉"]},
-            'extra_paths = ["日本", "🦉"] # outer\nrrf_k = 1\n',
+            'extra_paths = ["日本", "🦉"] # outer\nmax_results = 1\n',
         ),
         ("mmr.lambda = 1\n[sync]\n", {"mmr.lambda": 0.5}, "mmr.lambda = 0.5\n[sync]\n"),
-        ('model = "a # b"\r\n', {"model": "c", "rrf_k": 1}, 'model = "c"\r\nrrf_k = 1\r\n'),
+        ('model = "a # b"\r\n', {"model": "c", "store": 1}, 'model = "c"\r\nstore = 1\r\n'),
         (
             'note = """\nfusion = "weighted"\n"""\n',
             {"fusion": "rrf"},
             'note = """\nfusion = "weighted"\n"""\nfusion = "rrf"\n',
         ),
-        ("# a\u2028[ = \nrrf_k = 1\n", {"rrf_k": 2}, "# a\u2028[ = \nrrf_k = 2\n"),
+        ("# a\u2028[ = \nstore = 1\n", {"store": 2}, "# a\u2028[ = \nstore = 2\n"),
     ],
 )
 def test_only_the_settings_named_change(
@@ -94,11 +94,11 @@ def test_what_is_removed_takes_its_lines_along_and_no_others() -> None:
 def test_comments_stay_with_what_they_are_about() -> None:
     before = "# file\n\n[mmr]\nenabled = true\n# about sync\n[sync]\non_search = true\n# end\n"
 
-    after = edit_settings(before, {"mmr.lambda": 1, "sync.interval_minutes": 5})
+    after = edit_settings(before, {"mmr.lambda": 1, "sync.more": 5})
 
     assert (
         "# file\n\n[mmr]\nenabled = true\nlambda = 1\n"
-        "# about sync\n[sync]\non_search = true\n# end\ninterval_minutes = 5\n"
+        "# about sync\n[sync]\non_search = true\n# end\nmore = 5\n"
     ) == after
 
 
@@ -110,9 +110,9 @@ def test_a_form_that_cannot_be_edited_is_refused_with_what_to_write(
     file.write_text(text, encoding="utf-8")
 
     with pytest.raises(ConfigError) as caught:
-        write_settings(file, {"mmr.enabled": False, "rrf_k": None})
+        write_settings(file, {"mmr.enabled": False, "max_results": None})
 
-    assert caught.value.action.endswith("mmr.enabled = false; remove rrf_k")
+    assert caught.value.action.endswith("mmr.enabled = false; remove max_results")
     assert text == file.read_text(encoding="utf-8")
 
 
@@ -122,8 +122,8 @@ def test_what_the_check_refuses_is_not_written(tmp_path: Path) -> None:
     def refuse(text: str) -> None:
         raise ConfigError(text, action="")
 
-    with pytest.raises(ConfigError, match="rrf_k = 1"):
-        write_settings(file, {"rrf_k": 1}, check=refuse)
+    with pytest.raises(ConfigError, match="max_results = 1"):
+        write_settings(file, {"max_results": 1}, check=refuse)
 
     assert not file.parent.exists()
 

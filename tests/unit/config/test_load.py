@@ -36,12 +36,11 @@ def test_nothing_set_gives_the_documented_defaults(tmp_path: Path) -> None:
     assert (400, 80) == (config.ingest.chunk.tokens, config.ingest.chunk.overlap)
     assert (6, 4) == (config.search.max_results, config.search.candidate_multiplier)
     fusion = config.search.rank.fusion
-    assert ("calibrated", 0.7, 0.3, "rank", 60, None) == (
+    assert ("calibrated", 0.7, 0.3, "rank", None) == (
         fusion.fusion,
         fusion.vector_weight,
         fusion.text_weight,
         fusion.text_normaliser,
-        fusion.rrf_k,
         fusion.min_score,
     )
     assert (False, 30.0) == (
@@ -50,7 +49,7 @@ def test_nothing_set_gives_the_documented_defaults(tmp_path: Path) -> None:
     )
     assert (False, 0.7) == (config.search.rank.mmr.enabled, config.search.rank.mmr.balance)
     again = config.search.rank.rerank
-    assert (False, 20, 1000) == (again.enabled, again.candidates, again.budget_ms)
+    assert (False, 1000) == (again.enabled, again.budget_ms)
     assert ("auto", "numpy") == (config.provider.provider, config.vector_engine)
     assert {} == config.origins
 
@@ -66,22 +65,22 @@ def test_an_overlap_of_a_whole_chunk_is_refused(tmp_path: Path, tokens: int, ove
 def test_later_layers_win_and_are_remembered(tmp_path: Path) -> None:
     config = load(
         tmp_path,
-        project="max_results = 1\nrrf_k = 1\ntext_weight = 0.1\nvector_weight = 0.1",
-        user="max_results = 2\nrrf_k = 2\ntext_weight = 0.2",
-        environ={"RECOLLECT_MAX_RESULTS": "3", "RECOLLECT_RRF_K": "3"},
+        project="max_results = 1\nmin_score = 0.1\ntext_weight = 0.1\nvector_weight = 0.1",
+        user="max_results = 2\nmin_score = 0.2\ntext_weight = 0.2",
+        environ={"RECOLLECT_MAX_RESULTS": "3", "RECOLLECT_MIN_SCORE": "0.3"},
         max_results=4,
     )
 
     fusion = config.search.rank.fusion
-    assert (4, 3, 0.2, 0.1) == (
+    assert (4, 0.3, 0.2, 0.1) == (
         config.search.max_results,
-        fusion.rrf_k,
+        fusion.min_score,
         fusion.text_weight,
         fusion.vector_weight,
     )
     assert {
         "max_results": "arguments",
-        "rrf_k": "environment",
+        "min_score": "environment",
         "text_weight": str(tmp_path / "user.toml"),
         "vector_weight": str(tmp_path / "recollect.toml"),
     } == dict(config.origins)
@@ -207,28 +206,9 @@ def test_media_are_off_and_only_the_users_settings_turn_them_on(tmp_path: Path) 
     model = "models/gemini-embedding-2"
     [multimodal]
     enabled = true
-    modalities = ["audio"]
-    maxFileBytes = 5000
     """
 
     off = load(tmp_path).ingest
     on = load(tmp_path, user=user).ingest
 
-    assert (False, (), 10_485_760) == (
-        off.takes_media,
-        off.walk.media.accepted,
-        off.walk.media.max_file_bytes,
-    )
-    assert (True, ("audio",), 5000) == (
-        on.takes_media,
-        on.walk.media.accepted,
-        on.walk.media.max_file_bytes,
-    )
-
-
-@pytest.mark.parametrize("value", ['["video"]', "[]", '"images"', "[1]"])
-def test_other_modalities_than_those_embedded_are_refused(tmp_path: Path, value: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        load(tmp_path, user=f"[multimodal]\nmodalities = {value}\n")
-
-    assert "Give a list of image, audio." == caught.value.action
+    assert (False, True) == (off.walk.media, on.walk.media)

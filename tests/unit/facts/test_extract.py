@@ -20,7 +20,6 @@ from recollect.errors import (
     ProviderSetupError,
     QuotaError,
     RequestRefusedError,
-    UsageError,
 )
 from recollect.facts.extract import ExtractOptions
 from recollect.facts.extract.answer import ProposedFact, locate
@@ -119,11 +118,6 @@ def test_a_line_longer_than_a_block_is_cut_at_spaces() -> None:
 
 def test_a_blank_file_has_no_blocks() -> None:
     assert [] == blocks_of("a.md", " \n\n", block_chars=800, overlap_chars=100)
-
-
-def test_an_overlap_of_more_than_half_a_block_is_refused() -> None:
-    with pytest.raises(UsageError):
-        blocks_of("a.md", TOOLS, block_chars=100, overlap_chars=51)
 
 
 @given(

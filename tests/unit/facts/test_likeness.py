@@ -14,8 +14,8 @@ from tests.unit.facts.fact_pairs import (
     UNSEEN_REWORDED,
 )
 
-from recollect.facts.likeness import compare
 from recollect.facts.record import Fact
+from recollect.facts.rules import compare
 from recollect.facts.scope import FactScope
 
 A, B = "f-0000000000001", "f-0000000000002"

@@ -20,6 +20,7 @@ from recollect.errors import (
 from recollect.ingest.batches import BatchState, embed_by_batch
 from recollect.ingest.vectors import CachedVectors
 from recollect.stores import notes
+from recollect.stores.base import SpaceTexts
 from recollect.stores.ram import RamStore
 from recollect.types import (
     Chunk,
@@ -47,10 +48,8 @@ class RamBatches:
     """A vendor in memory. Batches end when told to, in the way the switches say."""
 
     most_texts: int = 3
-    refused: set[str] = field(default_factory=set)
-    """Texts that bring a reason in place of a vector."""
     silent: set[str] = field(default_factory=set)
-    """Texts that bring nothing at all."""
+    """Texts that bring nothing."""
     failing: Callable[[str], bool] = lambda _name: False
     """Which batches fail as a whole."""
     submit_error: Callable[[], ProviderError | None] = lambda: None
@@ -74,15 +73,13 @@ class RamBatches:
         if not self.is_over:
             return BatchState(is_over=False, done=1)
         if self.failing(batch) or batch not in self.batches:
-            return BatchState(is_over=True, done=0, failure="the queue is full")
-        return BatchState(is_over=True, done=len(self.batches[batch]))
+            return BatchState(is_over=True)
+        return BatchState(is_over=True, done=len(self.batches[batch]), vectors=batch)
 
-    def collect(self, batch: str) -> Iterator[tuple[str, Vector | str]]:
-        yield "a stranger's digest", "whatever"
-        for digest, text in self.batches[batch].items():
-            if text in self.refused:
-                yield digest, "too long."
-            elif text not in self.silent:
+    def collect(self, state: BatchState) -> Iterator[tuple[str, Vector]]:
+        yield "a stranger's digest", np.ones(4, dtype=np.float32)
+        for digest, text in self.batches.get(state.vectors, {}).items():
+            if text not in self.silent:
                 vector = np.zeros(4, dtype=np.float32)
                 vector[len(text) % 4] = 1
                 yield digest, vector
@@ -133,7 +130,7 @@ class Desk:
         )
 
     def missing(self) -> set[str]:
-        return {missing.text for missing in self.store.missing(SPACE, limit=1000)}
+        return {missing.text for missing in self.store.missing(SpaceTexts(SPACE), limit=1000)}
 
 
 def note(path: str, *texts: str) -> tuple[Document, list[Chunk]]:
@@ -172,7 +169,7 @@ def test_all_texts_get_a_vector_in_batches_no_larger_than_allowed(desk: Desk) ->
     report = desk.run()
 
     assert set() == desk.missing()
-    assert (7, None, True) == (report.done, report.degradation, report.is_complete)
+    assert (7, None) == (report.done, report.degradation)
     assert [3, 3, 1] == [len(texts) for texts in desk.vendor.batches.values()]
     assert {} == notes.batches(desk.store, SPACE)
 
@@ -212,8 +209,8 @@ def test_a_run_killed_while_collecting_keeps_what_it_stored_and_collects_the_res
     monkeypatch.setattr("recollect.ingest.batches._GROUP", 2)
     whole = desk.vendor.collect
 
-    def broken(batch: str) -> Iterator[tuple[str, Vector | str]]:
-        for place, outcome in enumerate(whole(batch)):
+    def broken(state: BatchState) -> Iterator[tuple[str, Vector]]:
+        for place, outcome in enumerate(whole(state)):
             if place == 3:
                 raise KilledError
             yield outcome
@@ -246,33 +243,24 @@ def test_what_is_under_way_at_the_end_is_reported_with_what_to_do(desk: Desk) ->
     report = desk.run(gone_home)
     degradation = report.degradation
 
-    assert not report.is_complete
     assert degradation is not None
     assert "The vendor has not finished 7 texts yet." == degradation.reason
     assert "`recollect index` again later" in degradation.action
 
 
-def test_a_refused_text_is_reported_and_not_asked_for_again_in_this_run(desk: Desk) -> None:
-    desk.vendor.refused = {"bb"}
-
-    report = desk.run()
-
-    assert report.degradation is not None
-    assert "1 texts came back without a vector (too long)." == report.degradation.reason
-    assert (6, {"bb"}, False) == (report.done, desk.missing(), report.is_complete)
-    assert Counter(SEVEN) == desk.vendor.handed_in
-
-
-def test_only_the_rest_is_handed_in_after_a_partial_failure(desk: Desk) -> None:
-    desk.vendor.refused = {"bb"}
+def test_texts_without_a_vector_are_handed_in_once_in_a_run_and_again_in_the_next(
+    desk: Desk,
+) -> None:
     desk.vendor.silent = {"ccc", "ggggggg"}
-    desk.run()
-    desk.vendor.refused, desk.vendor.silent = set(), set()
+    first = desk.run()
+    assert (5, None, {"ccc", "ggggggg"}) == (first.done, first.degradation, desk.missing())
+    assert Counter(SEVEN) == desk.vendor.handed_in
+    desk.vendor.silent = set()
 
-    report = desk.run()
+    second = desk.run()
 
-    assert (3, None, set()) == (report.done, report.degradation, desk.missing())
-    assert Counter([*SEVEN, "bb", "ccc", "ggggggg"]) == desk.vendor.handed_in
+    assert (2, None, set()) == (second.done, second.degradation, desk.missing())
+    assert Counter([*SEVEN, "ccc", "ggggggg"]) == desk.vendor.handed_in
 
 
 def test_what_an_earlier_run_was_refused_is_handed_in_by_the_run_that_learns_of_it(
@@ -302,27 +290,6 @@ def test_a_batch_the_vendor_forgot_is_handed_in_again(desk: Desk) -> None:
     assert 2 * Counter(SEVEN).total() == desk.vendor.handed_in.total()
 
 
-def test_batches_behind_a_full_queue_are_tried_again_once_the_others_are_over(desk: Desk) -> None:
-    desk.vendor.failing = {"batch-2", "batch-3", "batch-5"}.__contains__
-
-    report = desk.run()
-
-    assert (7, None, set()) == (report.done, report.degradation, desk.missing())
-    assert ["batch-1", "batch-4", "batch-6"] == [
-        name for name in desk.vendor.batches if not desk.vendor.failing(name)
-    ]
-
-
-def test_batches_that_always_fail_end_the_run_with_the_reason(desk: Desk) -> None:
-    desk.vendor.failing = lambda _name: True
-
-    report = desk.run()
-
-    assert report.degradation is not None
-    assert "7 texts came back without a vector (the queue is full)." == (report.degradation.reason)
-    assert Counter(SEVEN) == desk.vendor.handed_in
-
-
 def test_a_vendor_with_too_much_under_way_is_handed_the_rest_later(desk: Desk) -> None:
     def full() -> ProviderError | None:
         is_full = len(notes.batches(desk.store, SPACE)) >= 1
@@ -338,52 +305,25 @@ def test_a_vendor_with_too_much_under_way_is_handed_the_rest_later(desk: Desk) -
     assert Counter(SEVEN) == desk.vendor.handed_in
 
 
-def test_a_vendor_that_takes_nothing_is_asked_a_few_times(desk: Desk) -> None:
-    asked: list[ProviderError] = []
-
-    def busy() -> ProviderError:
-        asked.append(ProviderBusyError("The vendor is down.", action="Try again."))
-        return asked[-1]
-
-    desk.vendor.submit_error = busy
-
-    report = desk.run()
-
-    assert 3 == len(asked)
-    assert report.degradation is not None
-    assert ("The vendor is down.", "Try again.") == (
-        report.degradation.reason,
-        report.degradation.action,
-    )
-
-
-def test_a_spent_account_stops_handing_in_and_still_collects(desk: Desk) -> None:
-    def spent() -> ProviderError | None:
-        is_spent = len(desk.vendor.batches) == 2
-        return QuotaError("The quota is used up.", action="Top up.") if is_spent else None
-
-    desk.vendor.submit_error = spent
-
-    report = desk.run()
-
-    assert (6, 1, False) == (report.done, len(desk.missing()), report.is_complete)
-    assert report.degradation is not None
-    assert ("The quota is used up.", "Top up.") == (
-        report.degradation.reason,
-        report.degradation.action,
-    )
-
-
-def test_a_wrong_key_ends_the_run_and_forgets_nothing(desk: Desk) -> None:
-    desk.vendor.is_over = False
-    desk.run(gone_home)
-    desk.vendor.look_error = lambda _name: ProviderSetupError("No.", action="Check the key.")
+@pytest.mark.parametrize(
+    "error",
+    [
+        QuotaError("The quota is used up.", action="Top up."),
+        ProviderSetupError("The key is wrong.", action="Check the key."),
+    ],
+)
+def test_a_vendor_that_takes_no_more_ends_the_run_and_the_next_one_collects(
+    desk: Desk, error: ProviderError
+) -> None:
+    desk.vendor.submit_error = lambda: error if len(desk.vendor.batches) == 2 else None
 
     report = desk.run()
 
     assert report.degradation is not None
-    assert "Check the key." == report.degradation.action
-    assert 3 == len(notes.batches(desk.store, SPACE))
+    assert f"{error.message} The vendor has not finished 6 texts yet." == report.degradation.reason
+    assert error.action == report.degradation.action
+    desk.run()
+    assert {"ggggggg"} == desk.missing()
 
 
 def test_a_vendor_that_stops_answering_ends_the_run_and_forgets_nothing(desk: Desk) -> None:
@@ -399,7 +339,7 @@ def test_a_vendor_that_stops_answering_ends_the_run_and_forgets_nothing(desk: De
 
     assert report.degradation is not None
     assert report.degradation.reason.startswith("Down.")
-    assert ["batch-1", "batch-2"] * 3 == asked  # three rounds, each given up early
+    assert ["batch-1", "batch-2"] == asked  # given up early
     assert 3 == len(notes.batches(desk.store, SPACE))
 
 
@@ -412,18 +352,6 @@ def test_one_batch_that_cannot_be_fetched_does_not_hold_up_the_others(desk: Desk
 
     assert (4, 3) == (report.done, len(desk.missing()))
     assert ["batch-1"] == list(notes.batches(desk.store, SPACE))
-
-
-def test_passing_silences_are_waited_out(desk: Desk) -> None:
-    desk.vendor.is_over = False
-    down, up = ProviderBusyError("Down.", action="Later."), None
-    rounds = [down, down, down, down, up, up, up, down, down, down, down]  # two looks when down
-    desk.vendor.look_error = lambda _name: rounds.pop(0) if rounds else None
-    waits = [lambda: None] * 6
-
-    report = desk.run(Patient(*waits, lambda: setattr(desk.vendor, "is_over", True)))
-
-    assert (7, None) == (report.done, report.degradation)
 
 
 def test_spaces_do_not_mix(desk: Desk) -> None:

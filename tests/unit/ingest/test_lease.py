@@ -22,10 +22,10 @@ from recollect.stores.base import Holder
 from recollect.types import Step, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
-    from recollect.stores.base import Leases, Store
+    from recollect.stores.base import Store
     from recollect.stores.sqlite import SqliteStore
 
     Eventually = Callable[[Callable[[], object]], None]
@@ -33,11 +33,8 @@ if TYPE_CHECKING:
 STEP = Step("read", 1, 2)
 
 
-@pytest.fixture
-def leases(store: Store) -> Iterator[Leases]:
-    opened = store.leases()
-    yield opened
-    opened.close()
+def held_by(store: Store) -> Holder | None:
+    return store.lease(WRITER, lambda held: held)
 
 
 @pytest.fixture
@@ -53,20 +50,20 @@ def someone(pid: int, *, host: str = "", silent_seconds: float = 0.0) -> Holder:
     return Holder("theirs", "a test", pid, host or socket.gethostname(), now, now - silent_seconds)
 
 
-def hold(leases: Leases, holder: Holder) -> None:
-    assert take(leases, holder, is_gone=lambda _: True) is None
+def hold(store: Store, holder: Holder) -> None:
+    assert take(store, holder, is_gone=lambda _: True) is None
 
 
-def test_a_lease_is_held_until_it_is_given_back(store: Store, leases: Leases) -> None:
+def test_a_lease_is_held_until_it_is_given_back(store: Store) -> None:
     own = WriterLease(store, purpose="a test")
 
     assert own.acquire(wait_seconds=0.0) is None
-    held = leases.holder(WRITER)
+    held = held_by(store)
     own.release()
 
     assert held is not None
     assert "a test" == held.purpose
-    assert leases.holder(WRITER) is None
+    assert held_by(store) is None
 
 
 def test_who_comes_second_is_told_who_was_first(store: Store) -> None:
@@ -108,9 +105,9 @@ def test_waiting_says_once_for_whom_and_ends_with_the_lease(store: Store) -> Non
 
 
 def test_the_lease_of_a_process_that_died_is_taken_over_at_once(
-    store: Store, leases: Leases, ended_pid: int
+    store: Store, ended_pid: int
 ) -> None:
-    hold(leases, someone(ended_pid))
+    hold(store, someone(ended_pid))
     own = WriterLease(store, purpose="a test")
 
     assert own.acquire(wait_seconds=0.0) is None
@@ -142,19 +139,19 @@ def test_a_process_that_is_alive_and_silent_for_too_long_is_gone() -> None:
 
 
 def test_the_heart_gives_signs_of_life(
-    store: Store, leases: Leases, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+    store: Store, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lease, "_BEAT_SECONDS", 0.01)
     own = WriterLease(store, purpose="a test")
     own.acquire(wait_seconds=0.0)
-    first = leases.holder(WRITER)
+    first = held_by(store)
 
-    eventually(lambda: (held := leases.holder(WRITER)) and first and held.beat > first.beat)
+    eventually(lambda: (held := held_by(store)) and first and held.beat > first.beat)
     own.release()
 
 
 def test_a_holder_whose_lease_was_taken_over_notices_and_ends_its_work(
-    store: Store, leases: Leases, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+    store: Store, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lease, "_BEAT_SECONDS", 0.01)
     own = WriterLease(store, purpose="a test")
@@ -162,25 +159,25 @@ def test_a_holder_whose_lease_was_taken_over_notices_and_ends_its_work(
     progress = own.guarded(silent)
     progress(STEP)
 
-    hold(leases, someone(1))
+    hold(store, someone(1))
     eventually(lambda: own._is_lost)
     with pytest.raises(LeaseLostError):
         progress(STEP)
     own.release()
 
-    assert "theirs" == getattr(leases.holder(WRITER), "token", None)
+    assert "theirs" == getattr(held_by(store), "token", None)
 
 
 def test_a_lease_taken_again_is_not_lost(
-    store: Store, leases: Leases, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+    store: Store, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lease, "_BEAT_SECONDS", 0.01)
     own = WriterLease(store, purpose="a test")
     own.acquire(wait_seconds=0.0)
-    hold(leases, someone(1))
+    hold(store, someone(1))
     eventually(lambda: own._is_lost)
     own.release()
-    give_back(leases, token="theirs")  # noqa: S106 - a name, not a secret
+    give_back(store, token="theirs")  # noqa: S106 - a name, not a secret
 
     own.acquire(wait_seconds=0.0)
     own.guarded(silent)(STEP)
@@ -192,14 +189,13 @@ def test_a_lease_taken_again_is_not_lost(
 def test_a_long_transaction_does_not_cost_the_holder_its_lease(
     index: Path, file_store: SqliteStore, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    leases = file_store.leases()
     monkeypatch.setattr(lease, "_BEAT_SECONDS", 0.01)
     missed = threading.Event()
     beat = lease.beat
 
-    def counted(leases: Leases, *, token: str, now: float) -> bool:
+    def counted(store: Store, *, token: str, now: float) -> bool:
         try:
-            return beat(leases, token=token, now=now)
+            return beat(store, token=token, now=now)
         except StoreBusyError:
             missed.set()
             raise
@@ -214,18 +210,17 @@ def test_a_long_transaction_does_not_cost_the_holder_its_lease(
     assert missed.wait(PATIENCE_SECONDS)
     other.execute("ROLLBACK")
     other.close()
-    first = leases.holder(WRITER)
-    eventually(lambda: (held := leases.holder(WRITER)) and first and held.beat > first.beat)
+    first = held_by(file_store)
+    eventually(lambda: (held := held_by(file_store)) and first and held.beat > first.beat)
     assert not own._is_lost
     own.release()
-    assert leases.holder(WRITER) is None
+    assert held_by(file_store) is None
 
 
 def test_while_another_writes_without_an_end_its_holder_is_still_named(
     index: Path, file_store: SqliteStore
 ) -> None:
-    leases = file_store.leases()
-    hold(leases, someone(1))
+    hold(file_store, someone(1))
     other = apsw.Connection(str(index))
     other.execute("BEGIN IMMEDIATE")
 

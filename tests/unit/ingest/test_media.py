@@ -8,19 +8,25 @@ import pytest
 from tests.vendors.media import FRAME, JPEG, mp3, padded, png, wav
 
 from recollect.ingest.chunk import chunk
+from recollect.ingest.embed import RequestPacker, base64_bytes
 from recollect.ingest.folders import Found
-from recollect.ingest.media import format_of, label_of, load_media, modality_of, read_media
-from recollect.ingest.options import ChunkOptions, MediaOptions
+from recollect.ingest.media import (
+    MOST_BYTES,
+    format_of,
+    label_of,
+    load_media,
+    modality_of,
+    read_media,
+)
+from recollect.ingest.options import ChunkOptions
 from recollect.ingest.read import UnreadableError
-from recollect.ingest.requests import RequestPacker, base64_bytes
 from recollect.providers.base import EmbedsMedia, Limits
 from recollect.providers.gemini import EMBEDDINGS, open_gemini
+from recollect.providers.names import MEDIA_MODELS
 from recollect.providers.options import ProviderOptions
-from recollect.providers.registry import MEDIA_MODELS
 from recollect.stores.base import Missing
 from recollect.types import SourceKind, Stat, digest_of
 
-OPTIONS = MediaOptions(enabled=True, max_file_bytes=1000)
 LATER_NS = 10**19
 
 
@@ -70,7 +76,7 @@ def test_other_files_are_no_media(path: str) -> None:
 def test_a_media_file_becomes_one_chunk_that_is_its_label(
     tmp_path: Path, name: str, content: bytes
 ) -> None:
-    document = read_media(found(tmp_path, name, content), options=OPTIONS, now_ns=LATER_NS)
+    document = read_media(found(tmp_path, name, content), now_ns=LATER_NS)
     [only] = chunk(document, options=ChunkOptions())
 
     assert digest_of(content) == document.digest == only.media
@@ -88,14 +94,14 @@ def test_a_media_file_becomes_one_chunk_that_is_its_label(
         ("a.mp3", b"\xff"),
         ("a.wav", b"RIFF\x00\x00\x00\x00AVI fmt "),
         ("a.wav", mp3("a")),
-        ("a.png", png("a", size_bytes=1001)),
+        ("a.png", png("a", size_bytes=MOST_BYTES + 1)),
     ],
 )
 def test_a_file_that_is_not_what_its_name_says_or_too_large_is_unreadable(
     tmp_path: Path, name: str, content: bytes
 ) -> None:
     with pytest.raises(UnreadableError) as caught:
-        read_media(found(tmp_path, name, content), options=OPTIONS, now_ns=LATER_NS)
+        read_media(found(tmp_path, name, content), now_ns=LATER_NS)
 
     assert name == caught.value.failure.path
     assert caught.value.failure.action
@@ -103,7 +109,7 @@ def test_a_file_that_is_not_what_its_name_says_or_too_large_is_unreadable(
 
 def test_what_is_embedded_is_read_again_and_must_still_be_the_same(tmp_path: Path) -> None:
     content = png("a")
-    document = read_media(found(tmp_path, "a.png", content), options=OPTIONS, now_ns=LATER_NS)
+    document = read_media(found(tmp_path, "a.png", content), now_ns=LATER_NS)
     [only] = chunk(document, options=ChunkOptions())
     missing = Missing(only.digest, only.text, "a.png", len(content))
 

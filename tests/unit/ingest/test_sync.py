@@ -114,11 +114,9 @@ def freshness(store: Store, embedder: object) -> Freshness:
 
 
 def held_by_another(store: Store) -> None:
-    leases = store.leases()
     now = time.time()
     other = Holder("theirs", "another", os.getppid(), socket.gethostname(), now, now)
-    assert take(leases, other, is_gone=lambda _: True) is None
-    leases.close()
+    assert take(store, other, is_gone=lambda _: True) is None
 
 
 def test_a_search_of_an_index_that_has_something_does_what_is_cheap(filled: Store) -> None:
@@ -158,12 +156,10 @@ def test_a_search_holds_the_lease_while_it_changes_something_and_not_before(
     holders: list[Holder | None] = []
 
     def work(options: SyncOptions) -> None:
-        leases = filled.leases()
-        holders.append(leases.holder(WRITER))
+        holders.append(filled.lease(WRITER, lambda held: held))
         assert options.may_embed()
         assert options.may_embed()
-        holders.append(leases.holder(WRITER))
-        leases.close()
+        holders.append(filled.lease(WRITER, lambda held: held))
 
     fresh = freshness(filled, Embedder(work))
 
@@ -207,9 +203,7 @@ def test_a_run_that_lost_its_lease_waits_for_the_other_and_does_the_rest(
 
     def wait(sentence: str) -> None:
         waited.append(sentence)
-        leases = filled.leases()
-        give_back(leases, token="theirs")  # noqa: S106 - a name, not a secret
-        leases.close()
+        give_back(filled, token="theirs")  # noqa: S106 - a name, not a secret
 
     report = syncer_of(filled, Embedder(work)).sync(SyncOptions(), on_wait=wait)
 

@@ -12,7 +12,7 @@ from tests.vendors.server import VendorServer
 
 from recollect.config.schema import read_setting
 from recollect.errors import ConfigError, ProviderSetupError
-from recollect.providers import registry
+from recollect.providers import names, registry
 from recollect.providers.base import (
     EmbedsMedia,
     EmbedsPatiently,
@@ -172,7 +172,7 @@ def test_another_package_offers_a_provider_by_entry_point(foreign: str) -> None:
 
     assert ("mine", "foreign", CACHE) == fingerprint
     assert ("provider", "foreign") == read_setting("provider", foreign, origin="test")
-    assert foreign in registry.names()
+    assert foreign in names.names()
 
 
 @pytest.mark.parametrize("is_hidden", [True, False])

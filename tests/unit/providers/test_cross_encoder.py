@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recollect.providers.cross_encoder import CrossEncoder, _best_window
-from recollect.providers.models.files import check
-from recollect.providers.models.integrity import ModelCache
+from recollect.providers.models.files import read_model
 from recollect.providers.models.manifest import MS_MARCO_MINILM
 
 if TYPE_CHECKING:
@@ -27,11 +26,11 @@ NOTES = (
 
 @pytest.fixture(scope="module")
 def encoder(reranker_folder: Path) -> CrossEncoder:
-    return CrossEncoder(MS_MARCO_MINILM, cache=ModelCache(reranker_folder.parent), threads=2)
+    return CrossEncoder(MS_MARCO_MINILM, cache=reranker_folder.parent)
 
 
 def test_the_real_model_is_the_pinned_one(reranker_folder: Path) -> None:
-    check(MS_MARCO_MINILM, reranker_folder, record=None)
+    assert read_model(MS_MARCO_MINILM, reranker_folder)
 
 
 def test_the_passage_that_answers_is_the_likeliest(encoder: CrossEncoder) -> None:
@@ -127,9 +126,8 @@ def test_the_runtime_reports_nothing_to_its_maker(reranker_folder: Path, tmp_pat
         "import sys, pathlib\n"
         "from recollect.providers.cross_encoder import CrossEncoder\n"
         "from recollect.providers.models.manifest import MS_MARCO_MINILM\n"
-        "from recollect.providers.models.integrity import ModelCache\n"
-        "cache = ModelCache(pathlib.Path(sys.argv[1]))\n"
-        "encoder = CrossEncoder(MS_MARCO_MINILM, cache=cache, threads=1)\n"
+        "cache = pathlib.Path(sys.argv[1])\n"
+        "encoder = CrossEncoder(MS_MARCO_MINILM, cache=cache)\n"
         "encoder.score('ping', ['pong'], deadline=None)\n"
     )
     environ = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}

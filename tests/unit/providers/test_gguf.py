@@ -9,16 +9,18 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from tests.support.gguf import MINILM
 from tests.support.waiting import PATIENCE_SECONDS
 
-from recollect.errors import ModelUnavailableError, ProviderSetupError, RequestRefusedError
+from recollect.errors import ModelUnavailableError, ProviderSetupError
+from recollect.providers import gguf
 from recollect.providers.gguf import GgufProvider, open_gguf
-from recollect.providers.models.manifest import MINILM_GGUF
 from recollect.providers.options import ProviderOptions
 from recollect.types import Role, silent
 
@@ -30,9 +32,8 @@ if TYPE_CHECKING:
 NOWHERE = Path(os.devnull, "never-used")
 
 
-def opened(path: Path, *, query: str | None = None, document: str | None = None) -> GgufProvider:
-    options = ProviderOptions(model_path=path, query_prefix=query, document_prefix=document)
-    return open_gguf(options, cache=NOWHERE)
+def opened(path: Path) -> GgufProvider:
+    return open_gguf(ProviderOptions(model_path=path), cache=NOWHERE)
 
 
 @pytest.fixture(scope="module")
@@ -231,19 +232,15 @@ def test_the_fingerprint_names_the_file_its_dimensions_and_its_weights(
     assert mine.prompts != theirs.prompts
 
 
-def test_prefixes_are_known_by_the_models_name_or_set_by_hand(
-    gguf_file: Path, tmp_path: Path
-) -> None:
+def test_prefixes_are_known_by_the_models_name(gguf_file: Path, tmp_path: Path) -> None:
     named = tmp_path / "nomic-embed-text-v1.5.Q8_0.gguf"
     named.symlink_to(gguf_file)
     known = opened(named)
     as_query = known.embed(["the ferry"], role=Role.QUERY)[0]
     as_document = known.embed(["the ferry"], role=Role.DOCUMENT)[0]
-    by_hand = opened(gguf_file, query="search_query: ", document="search_document: ")
     known.close()
 
     assert as_query @ as_document < 0.99
-    assert known.fingerprint.prompts == by_hand.fingerprint.prompts
     assert known.fingerprint.prompts != opened(gguf_file).fingerprint.prompts
 
 
@@ -270,15 +267,23 @@ def test_a_model_that_no_package_carries_is_looked_for_on_the_hub_alone(
     assert "local.model_path" in raised.value.action
 
 
-def test_a_model_chosen_by_name_is_taken_from_the_cache(gguf_file: Path) -> None:
-    options = ProviderOptions(model=MINILM_GGUF.id, model_cache=gguf_file.parent.parent)
+def test_a_model_chosen_by_name_is_taken_from_the_cache_and_hashed(
+    gguf_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manifest = replace(MINILM, id="embeddinggemma-300m")
+    monkeypatch.setattr(gguf, "EMBEDDINGGEMMA", manifest)
+    (tmp_path / manifest.folder).mkdir()
+    copy = tmp_path / manifest.folder / gguf_file.name
+    copy.write_bytes(gguf_file.read_bytes())
+    options = ProviderOptions(model="embeddinggemma-300m", model_cache=tmp_path)
     provider = open_gguf(options, cache=NOWHERE)
-    provider.prepare(progress=silent, retry=False)
     vectors = documents(provider, "a cat")
     provider.close()
+    copy.write_bytes(copy.read_bytes()[::-1])
 
-    assert ((1, 384), MINILM_GGUF.background) == (vectors.shape, provider.background)
-    assert (1.0, 0.0) == (provider.reads("plain English"), provider.reads("数据库"))
+    assert (1, 384) == vectors.shape
+    with pytest.raises(ModelUnavailableError, match="does not match its published SHA-256"):
+        open_gguf(options, cache=NOWHERE).prepare(progress=silent, retry=False)
 
 
 def test_an_english_model_reads_latin_letters(provider: GgufProvider) -> None:
@@ -311,12 +316,3 @@ def test_a_file_that_is_no_model_is_refused_at_once(tmp_path: Path) -> None:
 
     with pytest.raises(ModelUnavailableError, match="does not start with GGUF"):
         opened(path)
-
-
-def test_a_prefix_that_leaves_no_room_is_refused(gguf_file: Path) -> None:
-    provider = opened(gguf_file, query="word " * 1000)
-
-    with pytest.raises(RequestRefusedError, match="too large"):
-        provider.embed(["a question about something"], role=Role.QUERY)
-
-    provider.close()

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from recollect.providers.local import LocalProvider
-from recollect.providers.models.integrity import ModelCache
 from recollect.providers.models.manifest import ARCTIC_S
 from recollect.search.nearness import word_matches
 from recollect.types import Role
@@ -24,9 +23,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def provider(model_folder: Path) -> LocalProvider:
-    return LocalProvider(
-        ARCTIC_S, configured=None, cache=ModelCache(model_folder.parent), threads=2
-    )
+    return LocalProvider(ARCTIC_S, configured=None, cache=model_folder.parent)
 
 
 def documents(provider: LocalProvider, *texts: str) -> Vectors:
@@ -112,9 +109,7 @@ def test_the_end_of_a_text_beyond_the_models_input_still_counts(provider: LocalP
 
 
 def test_the_fingerprint_is_known_before_anything_is_loaded(tmp_path: Path) -> None:
-    provider = LocalProvider(
-        ARCTIC_S, configured=None, cache=ModelCache(tmp_path / "none"), threads=1
-    )
+    provider = LocalProvider(ARCTIC_S, configured=None, cache=tmp_path / "none")
 
     assert "local/snowflake-arctic-embed-s/384/f93ff2253206" == str(provider.fingerprint)
     assert not (tmp_path / "none").exists()
@@ -148,9 +143,8 @@ def test_the_runtime_reports_nothing_to_its_maker(model_folder: Path, tmp_path: 
         "from recollect.providers.local import LocalProvider\n"
         "from recollect.providers.models.manifest import ARCTIC_S\n"
         "from recollect.types import Role\n"
-        "from recollect.providers.models.integrity import ModelCache\n"
-        "cache = ModelCache(pathlib.Path(sys.argv[1]))\n"
-        "provider = LocalProvider(ARCTIC_S, configured=None, cache=cache, threads=1)\n"
+        "cache = pathlib.Path(sys.argv[1])\n"
+        "provider = LocalProvider(ARCTIC_S, configured=None, cache=cache)\n"
         "provider.embed(['ping'], role=Role.QUERY)\n"
     )
     environ = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}

@@ -9,9 +9,9 @@ import pytest
 
 from recollect.errors import ModelUnavailableError, ProviderSetupError
 from recollect.providers.gguf import GgufProvider
-from recollect.providers.local import LocalProvider, open_local
+from recollect.providers.local import open_local
 from recollect.providers.options import ProviderOptions
-from recollect.types import Role, silent
+from recollect.types import silent
 
 NOWHERE = Path(os.devnull, "never-used")
 DEFAULT = "local/snowflake-arctic-embed-s/384/f93ff2253206"
@@ -71,15 +71,4 @@ def test_an_unknown_name_is_refused_and_the_known_ones_are_named() -> None:
     with pytest.raises(ProviderSetupError, match="There is no local model named no-such") as raised:
         open_local(ProviderOptions(model="no-such"), cache=NOWHERE)
 
-    assert "snowflake-arctic-embed-s, embeddinggemma-300m" in raised.value.action
-
-
-def test_a_prefix_set_by_hand_is_used_and_makes_another_space(model_folder: Path) -> None:
-    options = ProviderOptions(query_prefix="", model_path=model_folder)
-    provider = open_local(options, cache=NOWHERE)
-    query = provider.embed(["the ferry"], role=Role.QUERY)[0]
-    document = provider.embed(["the ferry"], role=Role.DOCUMENT)[0]
-
-    assert isinstance(provider, LocalProvider)
-    assert (query == document).all()
-    assert "local/snowflake-arctic-embed-s/384/plain-f93ff2253206" == str(provider.fingerprint)
+    assert "snowflake-arctic-embed-s or embeddinggemma-300m" in raised.value.action

@@ -1,4 +1,4 @@
-"""A user's own ONNX model: the real weights of another folder, described otherwise."""
+"""A user's own ONNX model: the real weights in a folder as sentence-transformers exports it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from recollect.errors import ModelUnavailableError
 from recollect.providers.local import open_local
-from recollect.providers.models.onnx_folder import DESCRIPTION_FILE as FILE
+from recollect.providers.models.onnx_folder import POOLING
 from recollect.providers.options import ProviderOptions
 from recollect.types import Role, silent
 
@@ -21,32 +21,28 @@ if TYPE_CHECKING:
     from recollect.types import Vectors
 
 NOWHERE = Path(os.devnull, "never-used")
-DESCRIPTION = {"id": "mine", "dimensions": 384, "max_tokens": 512, "pooling": "mean"}
+CONFIG = {"hidden_size": 384, "max_position_embeddings": 512}
 UNKNOWN_FIELD = b"\x32\x01x"
 """A doc string: an ONNX file with it is as valid as before, and of another size."""
 
 
-def opened(folder: Path, *, query: str | None = None) -> Provider:
-    options = ProviderOptions(model_path=folder, query_prefix=query)
-    return open_local(options, cache=NOWHERE)
+def opened(folder: Path) -> Provider:
+    return open_local(ProviderOptions(model_path=folder), cache=NOWHERE)
 
 
 def documents(provider: Provider, *texts: str) -> Vectors:
     return provider.embed(texts, role=Role.DOCUMENT)
 
 
+def replace_weights(folder: Path, content: bytes) -> None:
+    weights = folder / "onnx" / "model.onnx"
+    weights.unlink()
+    weights.write_bytes(content)
+
+
 def write_json(path: Path, fields: object) -> None:
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(fields), encoding="utf-8")
-
-
-@pytest.fixture
-def described(tmp_path: Path, model_folder: Path) -> Path:
-    """The default model's files with a description that makes another model of them."""
-    for name in ("model.onnx", "vocab.txt"):
-        (tmp_path / name).symlink_to(model_folder / name)
-    write_json(tmp_path / FILE, DESCRIPTION)
-    return tmp_path
 
 
 @pytest.fixture(scope="session")
@@ -63,21 +59,20 @@ def exported(tmp_path: Path, model_folder: Path, other_weights: Path) -> Path:
     (folder / "onnx").mkdir(parents=True)
     (folder / "onnx" / "model.onnx").symlink_to(other_weights)
     (folder / "vocab.txt").symlink_to(model_folder / "vocab.txt")
-    write_json(folder / "config.json", {"hidden_size": 384, "max_position_embeddings": 512})
+    write_json(folder / "config.json", CONFIG)
     write_json(
-        folder / "1_Pooling" / "config.json",
-        {"pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True},
+        folder / POOLING, {"pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True}
     )
     return folder
 
 
-def test_another_description_of_the_same_weights_is_another_space(
-    described: Path, model_folder: Path
+def test_another_pooling_of_the_same_weights_is_another_space(
+    exported: Path, model_folder: Path
 ) -> None:
-    mine, default = opened(described), opened(model_folder)
+    mine, default = opened(exported), opened(model_folder)
     my_vectors, default_vectors = documents(mine, "a cat"), documents(default, "a cat")
 
-    assert ("local", "mine", 384) == (
+    assert ("local", "bge-small-en-v1.5", 384) == (
         mine.fingerprint.provider,
         mine.fingerprint.model,
         mine.fingerprint.dimensions,
@@ -88,67 +83,39 @@ def test_another_description_of_the_same_weights_is_another_space(
     assert mine.background is None
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [("id", "yours"), ("max_tokens", 256), ("pooling", "cls"), ("query_prefix", "q: ")],
-)
-def test_whatever_moves_the_vectors_is_in_the_fingerprint(
-    described: Path, field: str, value: object
+def test_other_weights_are_in_the_fingerprint(exported: Path) -> None:
+    before = opened(exported).fingerprint
+    replace_weights(exported, b"other weights")
+
+    assert before != opened(exported).fingerprint
+
+
+def test_weights_in_a_second_file_are_in_the_fingerprint(exported: Path) -> None:
+    before = opened(exported).fingerprint
+    (exported / "onnx" / "model.onnx_data").write_bytes(b"weights")
+
+    assert before != opened(exported).fingerprint
+
+
+def test_the_same_use_gives_the_same_vectors_as_the_default(
+    exported: Path, model_folder: Path
 ) -> None:
-    before = opened(described).fingerprint
-    write_json(described / FILE, {**DESCRIPTION, field: value})
-
-    assert before != opened(described).fingerprint
-
-
-def test_other_weights_are_in_the_fingerprint(described: Path, other_weights: Path) -> None:
-    before = opened(described).fingerprint
-    (described / "model.onnx").unlink()
-    (described / "model.onnx").symlink_to(other_weights)
-
-    assert before != opened(described).fingerprint
-
-
-def test_weights_in_a_second_file_are_in_the_fingerprint(described: Path) -> None:
-    before = opened(described).fingerprint
-    (described / "model.onnx_data").write_bytes(b"weights")
-
-    assert before != opened(described).fingerprint
-
-
-def test_the_same_description_gives_the_same_vectors_as_the_default(
-    described: Path, model_folder: Path
-) -> None:
-    write_json(
-        described / FILE,
-        {**DESCRIPTION, "id": "snowflake-arctic-embed-s", "pooling": "cls"},
-    )
+    write_json(exported / POOLING, {"pooling_mode": "cls"})
     texts = ["a cat", "The weather was mild that week. " * 100]
-    mine, default = opened(described), opened(model_folder)
+    mine, default = opened(exported), opened(model_folder)
 
     for role in Role:
         assert (mine.embed(texts, role=role) == default.embed(texts, role=role)).all()
 
 
-def test_prefixes_are_those_of_the_description_or_of_the_settings(described: Path) -> None:
-    write_json(
-        described / FILE,
-        {**DESCRIPTION, "query_prefix": "seek: ", "document_prefix": ""},
-    )
-    by_description = opened(described).embed(["the ferry"], role=Role.QUERY)
-    by_settings = opened(described, query="look for: ").embed(["the ferry"], role=Role.QUERY)
-    by_hand = documents(opened(described), "seek: the ferry", "look for: the ferry")
+def test_prefixes_are_those_of_the_folder(exported: Path) -> None:
+    prompts = {"prompts": {"query": "seek: ", "passage": "note: "}}
+    by_hand = documents(opened(exported), "seek: the ferry", "note: the ferry")
+    write_json(exported / "config_sentence_transformers.json", prompts)
+    found = opened(exported)
 
-    assert by_description[0] @ by_hand[0] > 0.9999
-    assert by_settings[0] @ by_hand[1] > 0.9999
-
-
-def test_what_a_sentence_transformers_folder_says_is_used(exported: Path, described: Path) -> None:
-    provider = opened(exported)
-    vectors = documents(provider, "a cat")
-
-    assert "local/bge-small-en-v1.5/384/" == str(provider.fingerprint)[:28]
-    assert (vectors == documents(opened(described), "a cat")).all()
+    assert found.embed(["the ferry"], role=Role.QUERY)[0] @ by_hand[0] > 0.9999
+    assert documents(found, "the ferry")[0] @ by_hand[1] > 0.9999
 
 
 @pytest.mark.parametrize(
@@ -184,52 +151,27 @@ def test_a_known_model_gets_its_prefix_by_its_name(exported: Path) -> None:
     assert question @ documents(provider, f"{prefix}the ferry")[0] > 0.9999
 
 
-@pytest.mark.parametrize(
-    ("fields", "reason"),
-    [
-        ([], "not a JSON object"),
-        ({}, "must have id, max_tokens, and pooling"),
-        ({**DESCRIPTION, "pooling": "max"}, "must have id, max_tokens, and pooling"),
-        ({**DESCRIPTION, "max_tokens": "512"}, "max_tokens in .* is not a positive number"),
-        ({**DESCRIPTION, "max_tokens": True}, "max_tokens in .* is not a positive number"),
-        ({**DESCRIPTION, "max_tokens": 3}, "an input of 3 tokens"),
-        ({**DESCRIPTION, "max_tokens": 1_000_000}, "an input of 1000000 tokens"),
-        ({**DESCRIPTION, "id": 7}, "id in .* is not a text"),
-        ({**DESCRIPTION, "query_prefx": ""}, "unknown field query_prefx"),
-    ],
-)
-def test_a_wrong_description_is_refused_with_the_reason(
-    described: Path, fields: object, reason: str
-) -> None:
-    write_json(described / FILE, fields)
-
-    with pytest.raises(ModelUnavailableError, match=reason) as raised:
-        opened(described)
-
-    assert FILE in raised.value.action
-
-
-def test_a_description_that_is_no_json_is_refused(described: Path) -> None:
-    (described / FILE).write_text("{", encoding="utf-8")
-
-    with pytest.raises(ModelUnavailableError, match="is not JSON"):
-        opened(described)
-
-
 @pytest.mark.parametrize("missing", ["config.json", "1_Pooling/config.json"])
 def test_a_folder_that_does_not_say_how_to_use_its_model_is_refused(
     exported: Path, missing: str
 ) -> None:
     (exported / missing).unlink()
 
-    with pytest.raises(ModelUnavailableError, match=f"neither {FILE} nor {missing}"):
+    with pytest.raises(ModelUnavailableError, match=f"{missing} is missing") as raised:
         opened(exported)
+
+    assert missing in raised.value.action
 
 
 @pytest.mark.parametrize(
     ("name", "fields", "reason"),
     [
+        ("config.json", [], "not a JSON object"),
         ("config.json", {"hidden_size": 384}, "no max_position_embeddings"),
+        ("config.json", {**CONFIG, "hidden_size": "384"}, "is not a positive number"),
+        ("config.json", {**CONFIG, "hidden_size": True}, "is not a positive number"),
+        ("config.json", {**CONFIG, "max_position_embeddings": 3}, "an input of 3 tokens"),
+        ("config.json", {**CONFIG, "max_position_embeddings": 10**6}, "an input of 1000000 tokens"),
         (
             "1_Pooling/config.json",
             {"pooling_mode_max_tokens": True},
@@ -252,19 +194,26 @@ def test_an_export_that_cannot_be_used_is_refused(
         opened(exported)
 
 
-def test_a_folder_with_only_a_tokenizer_json_is_refused(described: Path) -> None:
-    (described / "vocab.txt").unlink()
-    write_json(described / "tokenizer.json", {})
+def test_a_configuration_that_is_not_json_is_refused(exported: Path) -> None:
+    (exported / "config.json").write_text("{", encoding="utf-8")
+
+    with pytest.raises(ModelUnavailableError, match="is not JSON"):
+        opened(exported)
+
+
+def test_a_folder_with_only_a_tokenizer_json_is_refused(exported: Path) -> None:
+    (exported / "vocab.txt").unlink()
+    write_json(exported / "tokenizer.json", {})
 
     with pytest.raises(ModelUnavailableError, match=r"vocab\.txt is missing.*tokenizer\.json"):
-        opened(described)
+        opened(exported)
 
 
-def test_a_description_without_a_model_is_refused(described: Path) -> None:
-    (described / "model.onnx").unlink()
+def test_a_folder_without_a_model_is_refused(exported: Path) -> None:
+    (exported / "onnx" / "model.onnx").unlink()
 
-    with pytest.raises(ModelUnavailableError, match=r"model\.onnx is missing"):
-        opened(described)
+    with pytest.raises(ModelUnavailableError, match=r"model\.onnx cannot be read"):
+        opened(exported).prepare(progress=silent, retry=False)
 
 
 @pytest.mark.parametrize(
@@ -275,57 +224,51 @@ def test_a_description_without_a_model_is_refused(described: Path) -> None:
         ("[PAD]\n[UNK]\n[CLS]\n[SEP]\n" + "Word\n" * 101, "is cased"),
     ],
 )
-def test_a_vocabulary_of_another_kind_is_refused(described: Path, pieces: str, reason: str) -> None:
-    (described / "vocab.txt").unlink()
-    (described / "vocab.txt").write_text(pieces, encoding="utf-8")
+def test_a_vocabulary_of_another_kind_is_refused(exported: Path, pieces: str, reason: str) -> None:
+    (exported / "vocab.txt").unlink()
+    (exported / "vocab.txt").write_text(pieces, encoding="utf-8")
 
     with pytest.raises(ModelUnavailableError, match=reason):
-        opened(described)
+        opened(exported)
 
 
 def test_an_output_of_any_name_is_taken_when_it_has_a_vector_a_token(
-    described: Path, model_folder: Path
+    exported: Path, other_weights: Path
 ) -> None:
-    content = (model_folder / "model.onnx").read_bytes()
-    expected = documents(opened(described), "a cat")
-    (described / "model.onnx").unlink()
-    (described / "model.onnx").write_bytes(
-        content.replace(b"last_hidden_state", b"some_other_output")
-    )
+    content = other_weights.read_bytes()
+    expected = documents(opened(exported), "a cat")
+    replace_weights(exported, content.replace(b"last_hidden_state", b"some_other_output"))
 
-    assert (expected == documents(opened(described), "a cat")).all()
+    assert (expected == documents(opened(exported), "a cat")).all()
 
 
 def test_a_model_that_asks_for_more_than_bert_is_refused(
-    described: Path, model_folder: Path
+    exported: Path, other_weights: Path
 ) -> None:
-    content = (model_folder / "model.onnx").read_bytes()
-    (described / "model.onnx").unlink()
-    (described / "model.onnx").write_bytes(content.replace(b"token_type_ids", b"other_type_ids"))
+    content = other_weights.read_bytes()
+    replace_weights(exported, content.replace(b"token_type_ids", b"other_type_ids"))
 
     with pytest.raises(ModelUnavailableError, match="it needs the unknown input other_type_ids"):
-        documents(opened(described), "a cat")
+        documents(opened(exported), "a cat")
 
 
-def test_a_model_that_does_not_embed_is_refused(described: Path, reranker_folder: Path) -> None:
-    (described / "model.onnx").unlink()
-    (described / "model.onnx").symlink_to(reranker_folder / "model.onnx")
+def test_a_model_that_does_not_embed_is_refused(exported: Path, reranker_folder: Path) -> None:
+    replace_weights(exported, (reranker_folder / "model.onnx").read_bytes())
 
     with pytest.raises(ModelUnavailableError, match="one vector per token"):
-        documents(opened(described), "a cat")
+        documents(opened(exported), "a cat")
 
 
-def test_a_model_of_other_dimensions_than_described_is_refused(described: Path) -> None:
-    write_json(described / FILE, {**DESCRIPTION, "dimensions": 768})
+def test_a_model_of_other_dimensions_than_exported_is_refused(exported: Path) -> None:
+    write_json(exported / "config.json", {**CONFIG, "hidden_size": 768})
 
     with pytest.raises(ModelUnavailableError, match="384 dimensions, not 768"):
-        documents(opened(described), "a cat")
+        documents(opened(exported), "a cat")
 
 
-def test_dimensions_need_not_be_described(described: Path) -> None:
-    fields = {name: value for name, value in DESCRIPTION.items() if name != "dimensions"}
-    write_json(described / FILE, fields)
-    provider = opened(described)
+def test_dimensions_need_not_be_exported(exported: Path) -> None:
+    write_json(exported / "config.json", {"max_position_embeddings": 512})
+    provider = opened(exported)
 
     assert (None, (1, 384)) == (
         provider.fingerprint.dimensions,
@@ -333,40 +276,32 @@ def test_dimensions_need_not_be_described(described: Path) -> None:
     )
 
 
-def test_a_file_that_is_no_onnx_is_refused(described: Path) -> None:
-    (described / "model.onnx").unlink()
-    (described / "model.onnx").write_bytes(b"not a model")
+def test_a_file_that_is_no_onnx_is_refused(exported: Path) -> None:
+    replace_weights(exported, b"not a model")
 
     with pytest.raises(ModelUnavailableError, match="onnxruntime cannot load it"):
-        documents(opened(described), "a cat")
+        documents(opened(exported), "a cat")
 
 
-def test_a_prefix_that_fills_the_input_leaves_room_for_the_text(described: Path) -> None:
-    provider = opened(described, query="word " * 2000)
-    first, second = provider.embed(["the ferry", "an invoice"], role=Role.QUERY)
-
-    assert first @ second < 0.9999
-
-
-def test_an_input_longer_than_the_model_takes_is_refused(described: Path) -> None:
-    write_json(described / FILE, {**DESCRIPTION, "max_tokens": 1024})
+def test_an_input_longer_than_the_model_takes_is_refused(exported: Path) -> None:
+    write_json(exported / "config.json", {**CONFIG, "max_position_embeddings": 1024})
 
     with pytest.raises(ModelUnavailableError, match="onnxruntime fails on 1024 tokens"):
-        documents(opened(described), "word " * 2000)
+        documents(opened(exported), "word " * 2000)
 
 
-def test_a_model_with_a_vocabulary_beyond_english_reads_every_script(described: Path) -> None:
-    as_it_is = opened(described).reads("数据库")
-    (described / "vocab.txt").unlink()
-    (described / "vocab.txt").write_text(
+def test_a_model_with_a_vocabulary_beyond_english_reads_every_script(exported: Path) -> None:
+    as_it_is = opened(exported).reads("数据库")
+    (exported / "vocab.txt").unlink()
+    (exported / "vocab.txt").write_text(
         "\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"数据库"]), encoding="utf-8"
     )
 
-    assert (0.0, 1.0) == (as_it_is, opened(described).reads("数据库"))
+    assert (0.0, 1.0) == (as_it_is, opened(exported).reads("数据库"))
 
 
-def test_nothing_is_fetched_for_a_model_of_ones_own(described: Path) -> None:
-    provider = opened(described)
+def test_nothing_is_fetched_for_a_model_of_ones_own(exported: Path) -> None:
+    provider = opened(exported)
     provider.prepare(progress=silent, retry=False)
 
     assert not NOWHERE.exists()

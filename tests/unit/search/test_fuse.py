@@ -12,8 +12,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from recollect.search.confidence import CONFIDENT_FROM, answer_probability, leg_probability
-from recollect.search.fuse import FUSIONS, fuse
-from recollect.search.fuse.weighted import by_minmax, by_rank, by_saturation, by_sigmoid
+from recollect.search.fuse import (
+    FUSIONS,
+    by_minmax,
+    by_rank,
+    by_saturation,
+    by_sigmoid,
+    fuse,
+)
 from recollect.search.options import FusionOptions
 from recollect.search.scores import DATE, KEYWORD, VECTOR, KeywordScores, LegScores, VectorScores
 from recollect.search.select import is_tail

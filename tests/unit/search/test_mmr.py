@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.search.mmr import jaccard, mmr
+from recollect.search.select import jaccard, mmr
 
 ML = frozenset({"machine", "learning", "models"})
 DB = frozenset({"database", "sql", "index"})
 
 
 def places(scores: list[float], sets: list[frozenset[str]], balance: float) -> list[int]:
-    return list(mmr(scores, terms=sets, balance=balance))
+    return list(mmr(scores, words=sets, balance=balance))
 
 
 def test_lambda_one_keeps_the_order() -> None:
@@ -27,7 +27,7 @@ def test_every_input_comes_back_once() -> None:
 
 
 def test_nothing_in_nothing_out() -> None:
-    assert {} == mmr([], terms=[], balance=0.7)
+    assert {} == mmr([], words=[], balance=0.7)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 from recollect.errors import ModelUnavailableError
 from recollect.search.options import RerankOptions
-from recollect.search.rerank import Standing, rerank
+from recollect.search.rerank import CANDIDATES, Standing, rerank
 from recollect.search.scale import LIFTED, RATE, ceilings_of, raised
 from recollect.types import Chunk, SourceKind
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
-OPTIONS = RerankOptions(enabled=True, candidates=3, weight=0.5)
+OPTIONS = RerankOptions(enabled=True, weight=0.5)
 
 
 @dataclass
@@ -92,11 +92,12 @@ def test_what_the_model_is_sure_of_overtakes_what_it_is_not() -> None:
 
 
 def test_what_was_not_asked_about_stays_below_what_was() -> None:
-    judge = Judge({"a": 0.0, "b": 0.0, "c": 0.0})
-    stands = standing({"a": 0.5, "b": 0.4, "c": 0.3, "d": 0.2})
+    scores = {f"text {place}": 0.9 - place / 100 for place in range(CANDIDATES + 1)}
+    *read, _ = scores
+    judge = Judge(dict.fromkeys(read, 0.0))
 
-    assert [0.5, 0.4, 0.3, 0.2] == look(judge, stands)
-    assert ["a", "b", "c"] == judge.asked
+    assert list(scores.values()) == look(judge, standing(scores))
+    assert read == judge.asked
 
 
 def test_no_score_rises_above_what_is_exact() -> None:

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.search.factors import weigh_sources
-from recollect.search.options import SourceOptions
 from recollect.search.select import keep_quota
 from recollect.types import SourceKind
 
@@ -20,9 +19,9 @@ def order(scores: list[float], sources: list[SourceKind]) -> list[int]:
 
 
 def test_a_transcripts_score_is_multiplied_by_its_weight() -> None:
-    weighed = weigh_sources(np.array([0.5, 0.5]), sources=(NOTE, TALK), options=SourceOptions(0.8))
+    weighed = weigh_sources(np.array([0.5, 0.5]), sources=(NOTE, TALK))
 
-    assert [0.5, 0.4] == weighed.tolist()
+    assert [0.5, 0.45] == weighed.tolist()
 
 
 def test_half_of_the_hits_may_be_transcripts_while_good_notes_are_left() -> None:

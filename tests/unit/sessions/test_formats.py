@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recollect.sessions.header import format_of
+from recollect.sessions.find import format_of
 from recollect.sessions.transcript import TranscriptFormat
 
 if TYPE_CHECKING:

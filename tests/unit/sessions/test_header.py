@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.sessions.find import FoundTranscript
-from recollect.sessions.header import Header, is_of_workspace, read_header
+from recollect.sessions.find import FoundTranscript, Header, is_of_workspace, read_header
 from recollect.sessions.names import agent_of, slug_of
 from recollect.sessions.transcript import TranscriptFormat
 from recollect.types import Stat

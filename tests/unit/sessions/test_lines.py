@@ -3,8 +3,8 @@ from __future__ import annotations
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from recollect.sessions import read as reading
-from recollect.sessions.read import whole_lines
+from recollect.sessions import rows as reading
+from recollect.sessions.rows import whole_lines
 
 if TYPE_CHECKING:
     import pytest

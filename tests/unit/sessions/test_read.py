@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 import zstandard
 
-from recollect.reports import Failure
+from recollect.ingest.read import UnreadableError
 from recollect.sessions.find import FoundTranscript
 from recollect.sessions.openclaw import CRON
-from recollect.sessions.read import Reading, read_transcript
+from recollect.sessions.read import read_transcript
 from recollect.sessions.transcript import TranscriptFormat
 from recollect.types import Stat
 
@@ -28,65 +28,60 @@ def found(file: Path, *, excluded: str = "") -> FoundTranscript:
     )
 
 
-def texts(reading: Reading | Failure) -> list[str]:
-    assert isinstance(reading, Reading)
-    return [turn.text for turn in reading.transcript.turns]
+def texts(file: Path) -> list[str]:
+    transcript, _ = read_transcript(found(file))
+    return [turn.text for turn in transcript.turns]
 
 
 def test_a_file_is_read_as_a_conversation(tmp_path: Path) -> None:
     file = tmp_path / "s-7.jsonl"
     file.write_text(f"{row('one')}\nbroken\n{row('two')}", encoding="utf-8")
 
-    reading = read_transcript(found(file))
+    _, stat = read_transcript(found(file))
 
-    assert ["one", "two"] == texts(reading)
-    assert isinstance(reading, Reading)
-    assert Stat(file.stat().st_size, file.stat().st_mtime_ns) == reading.stat
+    assert ["one", "two"] == texts(file)
+    assert Stat(file.stat().st_size, file.stat().st_mtime_ns) == stat
 
 
 def test_what_the_neighbourhood_excludes_is_excluded(tmp_path: Path) -> None:
     file = tmp_path / "s.jsonl"
     file.write_text(row("run"), encoding="utf-8")
 
-    reading = read_transcript(found(file, excluded=CRON))
+    transcript, _ = read_transcript(found(file, excluded=CRON))
 
-    assert isinstance(reading, Reading)
-    assert CRON == reading.transcript.excluded
+    assert CRON == transcript.excluded
 
 
 def test_a_line_that_is_still_being_written_is_left_for_the_next_reading(tmp_path: Path) -> None:
     file = tmp_path / "s.jsonl"
     file.write_text(f"{row('one')}\n{row('two')[:-3]}", encoding="utf-8")
-    first = read_transcript(found(file))
+    first = texts(file)
 
     file.write_text(f"{row('one')}\n{row('two')}\n", encoding="utf-8")
 
-    assert ["one"] == texts(first)
-    assert ["one", "two"] == texts(read_transcript(found(file)))
+    assert ["one"] == first
+    assert ["one", "two"] == texts(file)
 
 
 def test_a_file_that_is_gone_is_a_failure(tmp_path: Path) -> None:
-    reading = read_transcript(found(tmp_path / "none.jsonl"))
-
-    assert isinstance(reading, Failure)
-    assert "was deleted while it was being read" == reading.reason
+    with pytest.raises(UnreadableError, match="was deleted while it was being read"):
+        read_transcript(found(tmp_path / "none.jsonl"))
 
 
 def test_a_link_that_took_the_files_place_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text(row("secret"), encoding="utf-8")
     (tmp_path / "s.jsonl").symlink_to(tmp_path / "secret")
 
-    assert isinstance(read_transcript(found(tmp_path / "s.jsonl")), Failure)
+    with pytest.raises(UnreadableError, match="is a symbolic link"):
+        read_transcript(found(tmp_path / "s.jsonl"))
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes there")
 def test_a_pipe_that_took_the_files_place_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "s.jsonl")
 
-    reading = read_transcript(found(tmp_path / "s.jsonl"))
-
-    assert isinstance(reading, Failure)
-    assert "is not a regular file" == reading.reason
+    with pytest.raises(UnreadableError, match="is not a regular file"):
+        read_transcript(found(tmp_path / "s.jsonl"))
 
 
 def archive(folder: Path, content: bytes) -> Path:
@@ -99,10 +94,11 @@ def test_a_compressed_archive_is_read(tmp_path: Path) -> None:
     compressor = zstandard.ZstdCompressor()
     parts = [compressor.compress(f"{row(text)}\n".encode()) for text in ("one", "two")]
 
-    assert ["one", "two"] == texts(read_transcript(found(archive(tmp_path, b"".join(parts)))))
+    assert ["one", "two"] == texts(archive(tmp_path, b"".join(parts)))
 
 
 def test_a_compressed_archive_that_is_broken_is_a_failure(tmp_path: Path) -> None:
     file = archive(tmp_path, b"not compressed")
 
-    assert isinstance(read_transcript(found(file)), Failure)
+    with pytest.raises(UnreadableError, match="cannot be read"):
+        read_transcript(found(file))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from recollect.errors import StoreError
-from recollect.stores.sqlite.cache import SqliteVectorCache
+from recollect.stores.cache import VectorCache
 from recollect.types import Background, Fingerprint, digest_of
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def cache(path: Path) -> Iterator[SqliteVectorCache]:
-    opened = SqliteVectorCache(path, max_bytes=100 * VECTOR_BYTES)
+def cache(path: Path) -> Iterator[VectorCache]:
+    opened = VectorCache(path, max_bytes=100 * VECTOR_BYTES)
     yield opened
     opened.close()
 
@@ -43,7 +43,7 @@ def digests(*names: str) -> list[str]:
     return [digest_of(name.encode()) for name in names]
 
 
-def test_what_is_put_is_got_back_bit_for_bit_in_its_own_space(cache: SqliteVectorCache) -> None:
+def test_what_is_put_is_got_back_bit_for_bit_in_its_own_space(cache: VectorCache) -> None:
     stored = np.random.default_rng(1).standard_normal((2, 8)).astype(np.float32)
     cache.put(SPACE, digests=digests("a", "b"), vectors=stored, today=TODAY)
 
@@ -54,7 +54,7 @@ def test_what_is_put_is_got_back_bit_for_bit_in_its_own_space(cache: SqliteVecto
     assert {} == cache.get(OTHER, digests=digests("a", "b"), today=TODAY)
 
 
-def test_word_codes_are_cached_with_their_vector_or_added_to_it(cache: SqliteVectorCache) -> None:
+def test_word_codes_are_cached_with_their_vector_or_added_to_it(cache: VectorCache) -> None:
     cache.put(SPACE, digests=digests("a"), vectors=vectors(1), today=TODAY, words=[b"\x01" * 5])
     cache.put(SPACE, digests=digests("b"), vectors=vectors(1), today=TODAY)
     assert digests("a") == list(cache.words(SPACE, digests=digests("a", "b")))
@@ -68,13 +68,13 @@ def test_word_codes_are_cached_with_their_vector_or_added_to_it(cache: SqliteVec
     assert (2, 2 * VECTOR_BYTES + 8) == (status.vectors, status.size_bytes)
 
 
-def test_nothing_is_written_before_something_is_kept(path: Path, cache: SqliteVectorCache) -> None:
+def test_nothing_is_written_before_something_is_kept(path: Path, cache: VectorCache) -> None:
     assert cache.status() is None
     assert 0 == cache.prune(unused_since=None)
     assert not path.exists()
 
 
-def test_beyond_its_bound_the_longest_unused_go_first(cache: SqliteVectorCache) -> None:
+def test_beyond_its_bound_the_longest_unused_go_first(cache: VectorCache) -> None:
     names = [f"text {number}" for number in range(120)]
     for number, name in enumerate(names):
         cache.put(
@@ -96,7 +96,7 @@ def test_beyond_its_bound_the_longest_unused_go_first(cache: SqliteVectorCache) 
     assert 0 == cache.trim()
 
 
-def test_pruning_drops_what_nobody_asked_for_since_a_day(cache: SqliteVectorCache) -> None:
+def test_pruning_drops_what_nobody_asked_for_since_a_day(cache: VectorCache) -> None:
     cache.put(SPACE, digests=digests("old"), vectors=vectors(1), today=TODAY)
     later = TODAY + timedelta(days=9)
     cache.put(SPACE, digests=digests("new"), vectors=vectors(1), today=later)
@@ -107,7 +107,7 @@ def test_pruning_drops_what_nobody_asked_for_since_a_day(cache: SqliteVectorCach
 
 
 def test_dropped_vectors_give_their_space_back(path: Path) -> None:
-    cache = SqliteVectorCache(path, max_bytes=10**9)
+    cache = VectorCache(path, max_bytes=10**9)
     names = [f"text {number}" for number in range(5000)]
     cache.put(SPACE, digests=digests(*names), vectors=vectors(5000), today=TODAY)
     cache.close()
@@ -119,7 +119,7 @@ def test_dropped_vectors_give_their_space_back(path: Path) -> None:
     assert path.stat().st_size < full / 4
 
 
-def test_a_measured_background_is_kept_by_space(cache: SqliteVectorCache) -> None:
+def test_a_measured_background_is_kept_by_space(cache: VectorCache) -> None:
     cache.put_background(SPACE, Background(0.25, 0.125))
 
     assert Background(0.25, 0.125) == cache.background(SPACE)
@@ -127,7 +127,7 @@ def test_a_measured_background_is_kept_by_space(cache: SqliteVectorCache) -> Non
 
 
 def test_a_damaged_cache_is_replaced(path: Path) -> None:
-    cache = SqliteVectorCache(path, max_bytes=10**6)
+    cache = VectorCache(path, max_bytes=10**6)
     cache.put(SPACE, digests=digests("a"), vectors=vectors(1), today=TODAY)
     cache.close()
     path.write_bytes(b"not a database at all" * 500)
@@ -139,12 +139,12 @@ def test_a_damaged_cache_is_replaced(path: Path) -> None:
 
 
 def test_a_damaged_page_starts_the_cache_over_when_it_is_read(path: Path) -> None:
-    with closing(SqliteVectorCache(path, max_bytes=10**9)) as cache:
+    with closing(VectorCache(path, max_bytes=10**9)) as cache:
         cache.put(SPACE, digests=["aa"], vectors=vectors(1), today=TODAY)
     sound = path.read_bytes()
     for place in range(100, len(sound), 1024):
         path.write_bytes(sound[:place] + bytes([sound[place] ^ 1]) + sound[place + 1 :])
-        with closing(SqliteVectorCache(path, max_bytes=10**9)) as cache:
+        with closing(VectorCache(path, max_bytes=10**9)) as cache:
             kept = cache.get(SPACE, digests=["aa"], today=TODAY)
             cache.put(SPACE, digests=["aa"], vectors=vectors(1), today=TODAY)
 
@@ -154,15 +154,15 @@ def test_a_damaged_page_starts_the_cache_over_when_it_is_read(path: Path) -> Non
 
 def test_a_cache_that_cannot_be_opened_is_an_error_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file where the folder should be", encoding="utf-8")
-    cache = SqliteVectorCache(tmp_path / "cache" / "embeddings.sqlite", max_bytes=10**6)
+    cache = VectorCache(tmp_path / "cache" / "embeddings.sqlite", max_bytes=10**6)
 
     with pytest.raises(StoreError):
         cache.put(SPACE, digests=digests("a"), vectors=vectors(1), today=TODAY)
 
 
 def test_two_processes_may_open_a_new_cache_at_once(path: Path) -> None:
-    first = SqliteVectorCache(path, max_bytes=10**6)
-    second = SqliteVectorCache(path, max_bytes=10**6)
+    first = VectorCache(path, max_bytes=10**6)
+    second = VectorCache(path, max_bytes=10**6)
 
     first.put(SPACE, digests=digests("a"), vectors=vectors(1), today=TODAY)
     second.put(SPACE, digests=digests("b"), vectors=vectors(1), today=TODAY)

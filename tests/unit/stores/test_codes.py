@@ -233,7 +233,7 @@ def test_a_dimension_that_fills_no_word_is_coded_too(tmp_path: Path) -> None:
         exact = np.sort(vectors @ vectors[9])[::-1][:5]
 
         assert exact == pytest.approx(list(pool.cosines), abs=1e-5)
-        assert [] == [each for each in store.audit() if "code" in each]
+        assert [] == [each for each in store.check(deep=True) if "code" in each]
 
 
 def test_a_filter_reads_no_rows_of_chunks_or_documents_after_the_first_query(

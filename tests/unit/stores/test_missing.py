@@ -10,7 +10,7 @@ import pytest
 from tests.support.notes import drop_document, put_document
 from tests.support.statements import counted_steps
 
-from recollect.stores.base import Coverage
+from recollect.stores.base import Coverage, SpaceTexts
 from recollect.stores.sqlite import SqliteStore, missing
 from recollect.stores.sqlite.scan import NumpyScan
 from recollect.types import Chunk, Document, Fingerprint, SourceKind, Stat
@@ -44,13 +44,15 @@ def embed(store: SqliteStore, *texts: str, space: Fingerprint = SPACE, words: bo
 
 
 def note(store: SqliteStore, *, words: bool = False, other: Fingerprint | None = None) -> None:
-    store.note_embedded(SPACE, words=words, other=other)
+    store.coverage(SpaceTexts(SPACE, other, words=words), remember=True)
 
 
 def missing_in(
     store: SqliteStore, *, words: bool = False, other: Fingerprint | None = None
 ) -> list[str]:
-    return [each.text for each in store.missing(SPACE, limit=1000, words=words, other=other)]
+    return [
+        each.text for each in store.missing(SpaceTexts(SPACE, words=words, other=other), limit=1000)
+    ]
 
 
 def opened(path: Path) -> SqliteStore:
@@ -79,7 +81,7 @@ def store(tmp_path: Path, filled: bytes) -> Iterator[SqliteStore]:
 def test_after_a_look_at_all_chunks_only_new_ones_are_looked_at(store: SqliteStore) -> None:
     def look() -> None:
         assert ["fresh"] == missing_in(store)
-        assert Coverage(COUNT + 1, 1) == store.coverage(SPACE)
+        assert Coverage(COUNT + 1, 1) == store.coverage(SpaceTexts(SPACE))
         assert 0 == store.prune(keep=[SPACE])
 
     put(store, "new.md", "fresh")
@@ -97,19 +99,20 @@ def test_a_look_at_one_space_does_not_undo_that_at_another(store: SqliteStore) -
     put(store, "new.md", "fresh")
 
     def look() -> None:
-        assert Coverage(COUNT + 1, 1) == store.coverage(SPACE) == store.coverage(OTHER)
+        assert (
+            Coverage(COUNT + 1, 1)
+            == store.coverage(SpaceTexts(SPACE))
+            == store.coverage(SpaceTexts(OTHER))
+        )
 
     with counted_steps(store._connection) as before:
         look()
     for space in (SPACE, OTHER):
-        store.note_embedded(space, words=False, other=None)
+        store.coverage(SpaceTexts(space), remember=True)
     with counted_steps(store._connection) as after:
         look()
 
     assert sum(before) > 10 * sum(after)
-    store._connection.execute("DELETE FROM vectors WHERE id % 100 = 7")
-    store.require_sound()
-    assert COUNT // 100 + 1 == store.coverage(SPACE).pending == store.coverage(OTHER).pending
 
 
 def test_a_look_that_finds_nothing_new_writes_nothing(store: SqliteStore) -> None:
@@ -141,11 +144,11 @@ def test_what_was_left_out_stays_missing_until_it_has_a_vector(store: SqliteStor
     embed(store, "fresh")
 
     assert ["refused"] == missing_in(store)
-    assert 1 == store.coverage(SPACE).pending
+    assert 1 == store.coverage(SpaceTexts(SPACE)).pending
     note(store)
     drop_document(store, "new.md")
     assert [] == missing_in(store)
-    assert 0 == store.coverage(SPACE).pending
+    assert 0 == store.coverage(SpaceTexts(SPACE)).pending
 
 
 def test_nothing_is_passed_over_if_too_many_are_left_out(
@@ -166,8 +169,8 @@ def test_a_text_in_the_space_beside_is_missing_without_it(store: SqliteStore) ->
     assert [] == missing_in(store, other=OTHER)
     assert ["数据"] == missing_in(store)
     assert ["数据"] == missing_in(store, other=replace(SPACE, model="never used"))
-    assert 1 == store.coverage(SPACE).pending
-    assert COUNT == store.coverage(OTHER).pending
+    assert 1 == store.coverage(SpaceTexts(SPACE)).pending
+    assert COUNT == store.coverage(SpaceTexts(OTHER)).pending
 
 
 def test_word_codes_are_missing_where_nobody_looked_for_them(store: SqliteStore) -> None:
@@ -189,8 +192,12 @@ def test_media_files_count_as_before(store: SqliteStore) -> None:
     note(store)
 
     assert [] == missing_in(store)
-    assert 0 == store.coverage(SPACE).pending
-    assert 1 == store.coverage(SPACE, media=True).pending == store.status(SPACE, media=True).pending
+    assert 0 == store.coverage(SpaceTexts(SPACE)).pending
+    assert (
+        1
+        == store.coverage(SpaceTexts(SPACE, media=True)).pending
+        == store.status(SpaceTexts(SPACE, media=True)).pending
+    )
 
 
 def test_a_space_that_was_dropped_and_begun_again_is_empty(store: SqliteStore) -> None:
@@ -200,7 +207,7 @@ def test_a_space_that_was_dropped_and_begun_again_is_empty(store: SqliteStore) -
     assert COUNT == store.prune(keep=[OTHER])
     embed(store, "fresh", "text 0", "text 1", "text 2", "text 3")
 
-    assert COUNT - 4 == len(missing_in(store)) == store.coverage(SPACE).pending
+    assert COUNT - 4 == len(missing_in(store)) == store.coverage(SpaceTexts(SPACE)).pending
 
 
 def test_a_cleared_store_has_no_vectors(store: SqliteStore) -> None:
@@ -208,25 +215,14 @@ def test_a_cleared_store_has_no_vectors(store: SqliteStore) -> None:
     store.clear()
     put(store, "many.md", *(f"text {number}" for number in range(9)))
 
-    assert 9 == len(missing_in(store)) == store.coverage(SPACE).pending
+    assert 9 == len(missing_in(store)) == store.coverage(SpaceTexts(SPACE)).pending
 
 
-def test_lost_vectors_are_noticed_and_missing_again(store: SqliteStore) -> None:
+def test_lost_vectors_are_noticed(store: SqliteStore) -> None:
     note(store)
     store._connection.execute("DELETE FROM vectors WHERE id % 100 = 7")
 
-    assert "some chunks that count as embedded have no vector" in store.audit()
-    store.require_sound()
-    assert COUNT // 100 == len(missing_in(store))
-
-
-def test_a_count_of_vectors_that_is_corrected_voids_the_mark(store: SqliteStore) -> None:
-    note(store)
-    store._connection.execute("DELETE FROM vectors WHERE id % 100 = 7")
-    store._connection.execute("UPDATE spaces SET vectors = vectors - 1")
-    store.repair()
-
-    assert COUNT // 100 == len(missing_in(store))
+    assert ["some chunks that count as embedded have no vector"] == store.check()
 
 
 def test_vectors_that_no_chunk_has_are_still_dropped(store: SqliteStore) -> None:

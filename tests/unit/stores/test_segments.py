@@ -143,7 +143,7 @@ def test_a_transaction_that_fails_leaves_nothing_behind(
         chunks = store.load(found.keys, terms=[], fingerprint=None).chunks
 
         assert {"memory/1/1.md"} == {chunk.path for chunk in chunks}
-        assert [] == store.audit()
+        assert [] == store.check(deep=True)
 
 
 def test_texts_are_allowed_if_one_of_their_chunks_is(tmp_path: Path) -> None:

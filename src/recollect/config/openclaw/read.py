@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 _FILE = "openclaw.json"
 _STATE = ".openclaw"
 _INCLUDE = "$include"
-_DEEPEST = 10  # includes inside includes; as in OpenClaw
 _PLACE = re.compile(r"<string>:(?P<line>\d+) (?P<what>.*) at column (?P<column>\d+)", re.DOTALL)
 _MAIN = "main"  # the agent of a file that lists none
 PATH_LISTS = frozenset({"extraPaths", "qmd.extraCollections", "qmd.paths"})
@@ -68,16 +67,21 @@ def default_file(environ: Mapping[str, str]) -> Path:
 
 
 def read_tree(file: Path) -> Table:
-    """Return the whole configuration, with its includes.
+    """Return the whole configuration.
 
     Raises:
-        ConfigError: the file, or one that it includes, is missing or cannot be parsed.
+        ConfigError: the file is missing, cannot be parsed, or includes others.
 
     """
-    tree = _with_includes(_parsed(file), chain=(file.resolve(),))
+    tree = _parsed(file)
     if not isinstance(tree, dict):
         raise ConfigError(
             f"{file} does not hold a table of settings.", action="Name OpenClaw's openclaw.json."
+        )
+    if _includes(tree):
+        raise ConfigError(
+            f"{file} includes other files, which are not read.",
+            action=f"Name a copy in which each `{_INCLUDE}` is replaced with the file's content.",
         )
     return tree
 
@@ -154,6 +158,12 @@ def leaves(table: object, *, prefix: str, name: str = "") -> Iterator[OpenClawKe
         yield OpenClawKey(f"{prefix}.{name}" if name else prefix, name, table)
 
 
+def _includes(value: object) -> bool:
+    if isinstance(value, list):
+        return any(map(_includes, value))
+    return isinstance(value, dict) and (_INCLUDE in value or any(map(_includes, value.values())))
+
+
 def _listed(tree: Table) -> Iterator[OpenClawAgent]:
     agents = table_at(tree, "agents")
     for name, table in table_at(agents, "entries").items():
@@ -222,44 +232,3 @@ def _json5(text: str, *, file: Path) -> object:
                 f"{place} is not JSON5: {found['what'] if found else error}.",
                 action="Correct the file; `openclaw config validate` checks it too.",
             ) from None
-
-
-def _with_includes(value: object, *, chain: tuple[Path, ...]) -> object:
-    """Replace `$include`: tables are merged, lists joined, and keys beside the include win."""
-    if isinstance(value, list):
-        return [_with_includes(each, chain=chain) for each in value]
-    if not isinstance(value, dict):
-        return value
-    own = {key: _with_includes(each, chain=chain) for key, each in value.items() if key != _INCLUDE}
-    if _INCLUDE not in value:
-        return own
-    named = value[_INCLUDE]
-    merged: object = {}
-    for name in named if isinstance(named, list) else [named]:
-        merged = _merged(merged, _included(str(name), chain=chain))
-    return _merged(merged, own) if own else merged
-
-
-def _included(name: str, *, chain: tuple[Path, ...]) -> object:
-    root, including = chain[0].parent, chain[-1]
-    file = (including.parent / name).resolve()
-    if not file.is_relative_to(root):
-        raise ConfigError(
-            f"{including} includes {name}, which is not below {root}.",
-            action="Import from a copy that has everything in one folder.",
-        )
-    if file in chain or len(chain) > _DEEPEST:
-        raise ConfigError(
-            f"{including} includes {name}, which leads in a circle or too deep.",
-            action="Correct the `$include`.",
-        )
-    return _with_includes(_parsed(file), chain=(*chain, file))
-
-
-def _merged(under: object, over: object) -> object:
-    if isinstance(under, list) and isinstance(over, list):
-        return [*under, *over]
-    if isinstance(under, dict) and isinstance(over, dict):
-        both = {key: _merged(under[key], over[key]) for key in under.keys() & over.keys()}
-        return {**under, **over, **both}
-    return over

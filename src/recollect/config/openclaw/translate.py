@@ -23,7 +23,7 @@ from recollect.config.openclaw.read import (
 )
 from recollect.config.schema import SETTINGS, read_setting
 from recollect.errors import ConfigError
-from recollect.providers import registry
+from recollect.providers import names
 from recollect.records import dataclass
 
 if TYPE_CHECKING:
@@ -49,7 +49,6 @@ _SETTINGS = {
     "chunking.overlap": "chunk.overlap",
     "sync.onSearch": "sync.on_search",
     "sync.watchDebounceMs": "watch.debounce_ms",
-    "sync.intervalMinutes": "sync.interval_minutes",
     "sync.embeddingBatchTimeoutSeconds": "remote.timeout_seconds",
     "qmd.limits.maxResults": "max_results",
     "qmd.update.debounceMs": "watch.debounce_ms",
@@ -64,7 +63,7 @@ _OF_PROVIDER = {
     "documentInputType": "remote.document_input_type",
 }
 """Keys that mean nothing without their provider: they are carried over with it or not at all."""
-PROVIDER_SETTINGS = (*_OF_PROVIDER.values(), "query_prefix", "document_prefix")
+PROVIDER_SETTINGS = tuple(_OF_PROVIDER.values())
 """Our settings that would be wrong for another provider."""
 _COMPATIBLE = {
     "openai-compatible": {"provider": "openai"},
@@ -83,7 +82,7 @@ _COMPATIBLE = {
 """Providers that are servers in OpenAI's format here, and what they need."""
 _BY_API = {"ollama": "ollama", "google-generative-ai": "gemini"}
 _SECTIONS = {"gemini": "google"}  # providers that have another name in `models.providers`
-_WITHOUT_SERVER = ("local", registry.NONE, "multilingual")
+_WITHOUT_SERVER = ("local", names.NONE, "multilingual")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,127}")  # OpenClaw's own rule
 _REFERENCE = re.compile(
     r"\$\{(?P<a>[A-Z_][A-Z0-9_]*)\}|\$(?P<b>[A-Z][A-Z0-9_]*)"
@@ -95,19 +94,6 @@ _MAY_HOLD_KEY = re.compile(r"[?#@]|\$\{")
 _LOCAL_FIRST = (
     "OpenClaw embeds with openai if no provider is set; Recollect starts with its local model, "
     "so no text leaves the machine. `recollect config set provider openai` keeps OpenAI."
-)
-_AUTO_CHAIN = ["openai", "gemini"]
-_HOW_AUTO = (
-    "OpenClaw's `auto` tried the local model, OpenAI and Gemini. The local model stays first, and "
-    "notes and questions go to these two if it fails on a new index; unset `fallback` to keep "
-    "them here."
-)
-_AGING = ("query.hybrid.temporalDecay.enabled", "query.hybrid.mmr.enabled")
-_NOT_AGED = (
-    "OpenClaw lowers the score of dated notes by half every 30 days and prefers hits that differ; "
-    "Recollect does neither unless you ask, so that an old right answer stays first. "
-    "`recollect config set temporal_decay.enabled true` and `recollect config set mmr.enabled "
-    "true` turn them on."
 )
 
 
@@ -182,7 +168,6 @@ def translate(file: Path, *, agent: str | None, environ: Mapping[str, str]) -> T
         not_carried=tuple(each.path for each in found if each.path not in mapping.done),
         remarks=(
             *mapping.remarks,
-            *([_NOT_AGED] if _is_aged_there(found) else []),
             *(
                 f"The agent {name} has its own settings; `--agent {name}` imports them."
                 for name in others
@@ -213,7 +198,7 @@ class _Mapping:
                 self._set(key, "min_score", 0)  # other floors are on the scale of OpenClaw's blend
             elif key.name == "cache.enabled" and key.value is False:
                 self._set(key, "cache.max_megabytes", 0)
-            elif key.name == "fallback" and key.value != registry.NONE:
+            elif key.name == "fallback" and key.value != names.NONE:
                 self._set(key, "fallback", [key.value])
             elif key.name.startswith("local.model") and not _WHOLE_PATH.match(str(key.value)):
                 continue  # a download, or it depends on where OpenClaw runs
@@ -237,15 +222,12 @@ class _Mapping:
         has_own = any(name in self._keys for name in (*_OF_PROVIDER, "inputType"))
         key = self._keys.get("provider")
         named = str(key.value).strip() if key else ""
-        if named in ("", registry.AUTO) and not has_own:
+        if named in ("", names.AUTO) and not has_own:
             self.remarks.append(_LOCAL_FIRST)
-            if key and "fallback" not in self._keys:
-                if self._set(key, "fallback", _AUTO_CHAIN):
-                    self.remarks.append(_HOW_AUTO)
-            elif key:
-                self._set(key, "provider", registry.AUTO)
+            if key:
+                self._set(key, "provider", names.AUTO)
             return
-        named = "openai" if named in ("", registry.AUTO) else named
+        named = "openai" if named in ("", names.AUTO) else named
         key = key or OpenClawKey("provider", "provider", named)
         needs = self._needs(named)
         if needs is None or not self._set(key, "provider", needs["provider"]):
@@ -260,7 +242,7 @@ class _Mapping:
             needs = _COMPATIBLE[named]
             has_address = "remote.baseUrl" in self._keys or "baseUrl" in section
             return needs if has_address or "remote.base_url" in needs else None
-        if named in registry.names():
+        if named in names.names():
             return {"provider": named}
         api = str(section.get("api") or "openai-completions") if section else ""
         provider = _BY_API.get(api, "openai" if api.startswith("openai") else "")
@@ -355,9 +337,3 @@ def _path(given: object) -> str | None:
     if not isinstance(pattern, str) or not pattern.strip():
         return folder.strip()
     return f"{folder.strip().rstrip('/')}/{pattern.strip().removeprefix('./')}"
-
-
-def _is_aged_there(keys: list[OpenClawKey]) -> bool:
-    """Return whether OpenClaw's own defaults, which are on since they are no longer keys, apply."""
-    is_older = any("memorySearch" in key.path for key in keys)
-    return not is_older and not any(key.name in _AGING for key in keys)

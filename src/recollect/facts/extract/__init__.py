@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recollect.records import dataclass
-from recollect.text.setting import paths, setting, whole
+from recollect.text.setting import paths, setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,15 +14,10 @@ class ExtractOptions:
         "ingest.paths", (), paths, "globs of files to extract facts from"
     )
     """Empty: the usual files."""
-    block_chars: int = setting(
-        "ingest.block_chars", 800, whole(100, 100_000), "characters of a file per block"
-    )
-    overlap_chars: int = setting(
-        "ingest.overlap_chars",
-        100,
-        whole(0, 50_000),
-        "characters repeated from the previous block; at most half a block",
-    )
+    block_chars: int = 800
+    """Characters of a file per block."""
+    overlap_chars: int = 100
+    """Characters repeated from the previous block; at most half a block."""
     batch_tokens: int = 4000
     """Estimated tokens of files in one request; with more, answers would be cut off."""
     output_tokens: int = 8000

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from recollect.facts.record import extracted_category
 from recollect.records import dataclass
-from recollect.text.json_objects import UnreadableObject, objects_in
+from recollect.text.json_objects import objects_in
 from recollect.text.scripts import normalised
 from recollect.text.tags import tag_names
 
@@ -110,7 +110,7 @@ def parse_facts(answer: str) -> tuple[list[ProposedFact], int]:
     facts: dict[str, ProposedFact] = {}
     skipped = 0
     for read in objects_in(answer):
-        if isinstance(read, UnreadableObject):
+        if read is None:
             skipped += 1
             continue
         for fields in _facts_in(read):

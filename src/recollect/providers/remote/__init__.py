@@ -1,5 +1,5 @@
 """Talks to servers over HTTP, for any vendor.
 
-`connection` moves bytes, `retry` retries and explains failures, `server` knows address and key.
-`provider`, `chat` and `batch` use them to embed, to ask a language model, and to embed in bulk.
+`connection` moves bytes, `refusal` reads why a server refuses, `server` knows address and key,
+tries again and explains failures. `provider` and `chat` embed, and ask a language model.
 """

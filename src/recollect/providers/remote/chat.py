@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import time
-from typing import TYPE_CHECKING, Protocol
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
 
 from recollect.errors import ProviderError, RequestRefusedError
 from recollect.providers.base import Completion
-from recollect.providers.remote.pace import Pace, Patience
-from recollect.providers.remote.server import CHAT_ADVICE, Access, ModelServer, quota_error
+from recollect.providers.remote.pace import Patience
+from recollect.providers.remote.server import ModelServer, quota_error
 from recollect.records import dataclass
 from recollect.text.size import estimate_tokens
 
@@ -22,20 +24,11 @@ if TYPE_CHECKING:
 
 _MOST_CHARS = 1_000_000
 """Characters of one reply: many times what any token limit allows."""
-_QUOTED_CHARS = 300  # of the server's words in a message
 _LONG_SECONDS = 60.0  # with this much time, nobody is waiting at a prompt
 _LEAST_SECONDS = 0.1
 _THOUGHTS = re.compile(r"\s*<think>.*?(</think>\s*|\Z)", re.DOTALL)
 # Anthropic sends these with status 400: platform.claude.com/docs/en/api/errors.
 _SPENT = re.compile(r"credit balance is too low|specified API usage limits", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class ChatService:
-    """What a vendor offers as a language model."""
-
-    vendor: Vendor
-    default_model: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +50,20 @@ class DeclinedError(Exception):
     """The model or the vendor's filter declines to answer; contains its words."""
 
 
-class ChatApi(Protocol):
+class ChatApi(ABC):
     """The request and response format of a vendor's chat API, for one model."""
 
-    @property
-    def optional(self) -> Mapping[str, str]:
-        """Return fields that may be left out, each with a pattern of the words that refuse it."""
+    optional: ClassVar[Mapping[str, str]] = {}
+    """Fields that may be left out, each with a pattern of the words that refuse it."""
 
-    def headers(self, key: str | None) -> Mapping[str, str]:
-        """Return the headers that carry the key."""
+    def __init__(self, model: str) -> None:
+        self.model = model
 
+    @abstractmethod
     def request(self, prompt: Prompt, *, without: AbstractSet[str]) -> ApiCall:
         """Return the request, without the fields that the server refused before."""
 
+    @abstractmethod
     def read(self, response: object) -> Completion:
         """Return the completion.
 
@@ -106,37 +100,18 @@ def patience_within(seconds: float) -> Patience:
 class RemoteChat:
     """Asks a language model on a server."""
 
-    def __init__(
-        self, service: ChatService, api: ChatApi, *, model: str, options: ChatOptions
-    ) -> None:
-        self._service = service
+    def __init__(self, vendor: Vendor, api: ChatApi, *, options: ChatOptions) -> None:
         self._api = api
-        self._model = model
-        self._options = options
         self._refused_fields: frozenset[str] = frozenset()
-        base_url = service.vendor.url_of(options.base_url) if options.base_url else None
+        self.name = vendor.name
+        self.model = api.model
+        base_url = vendor.url_of(options.base_url) if options.base_url else None
         self._server = ModelServer(
-            service.vendor,
-            Access(
-                base_url,
-                options.api_key,
-                options.timeout_seconds,
-                options.variables,
-                redact=options.redact,
-            ),
-            model=model,
-            headers=api.headers,
-            pace=Pace(),
-            advice=CHAT_ADVICE,
+            vendor,
+            replace(options, base_url=base_url),
+            variables=options.variables,
+            model=api.model,
         )
-
-    @property
-    def name(self) -> str:
-        return self._service.vendor.name
-
-    @property
-    def model(self) -> str:
-        return self._model
 
     def prepare(self) -> None:
         self._server.key()  # raises if there is none; nothing is sent
@@ -149,7 +124,7 @@ class RemoteChat:
             return self._completion(self._post(sent, ends_at=time.monotonic() + seconds))
         except ProviderError as error:
             if _SPENT.search(error.message):
-                raise quota_error(error.message, advice=CHAT_ADVICE) from None
+                raise quota_error(error.message) from None
             raise
 
     def close(self) -> None:
@@ -157,13 +132,11 @@ class RemoteChat:
 
     def _post(self, prompt: Prompt, *, ends_at: float) -> object:
         """Send the prompt, once more for each field that the model turns out not to know."""
-        sender = self._server.sender()
-        tokens = prompt.tokens + prompt.max_tokens
         while True:
             call = self._api.request(prompt, without=self._refused_fields)
             patience = patience_within(max(ends_at - time.monotonic(), _LEAST_SECONDS))
             try:
-                return sender.post(call.path, call.body, patience=patience, tokens=tokens)
+                return self._server.post(call.path, call.body, patience=patience)
             except RequestRefusedError as error:
                 refused = self._refused_field(error.message)
                 if refused is None:
@@ -189,7 +162,7 @@ class RemoteChat:
             # Python's own errors quote what the server sent, which may contain the key.
             raise ProviderError(
                 f"{self.name} answered in an unexpected format.",
-                action=f"Check {CHAT_ADVICE.url_setting} and {CHAT_ADVICE.model_setting}.",
+                action="Check llm.base_url and llm.model.",
             ) from None
         is_cut = read.is_cut or len(text) > _MOST_CHARS
         return Completion(text[:_MOST_CHARS], read.input_tokens, read.output_tokens, is_cut)
@@ -198,5 +171,5 @@ class RemoteChat:
         return RequestRefusedError(f"{self.name} {what}.", action="Ask for something else.")
 
     def _safe(self, text: str) -> str:
-        hidden = self._server.without_key(text)
-        return "".join(char if char.isprintable() else " " for char in hidden)[:_QUOTED_CHARS]
+        plain = "".join(char if char.isprintable() else " " for char in text)
+        return self._server.quotable(plain)

@@ -12,19 +12,36 @@ from recollect.records import dataclass
 if TYPE_CHECKING:
     import random
 
-_MINUTE = 60.0
 _JITTER = 0.5  # share of a wait that is random, so that requests refused together do not collide
 
 
+class TryAgainError(Exception):
+    """An attempt failed; another one may succeed."""
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        wait_seconds: float | None = None,
+        most_attempts: int = 1000,
+        hint: str = "",
+        is_unreachable: bool = False,
+    ) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.wait_seconds = wait_seconds
+        self.most_attempts = most_attempts
+        self.hint = hint
+        self.is_unreachable = is_unreachable
+
+
 class Pace:
-    """Limits the rate of all requests to one server; a pause holds all of them.
+    """Holds all requests to one server if it asks one of them to wait.
 
     Waiting ends at once when the pace is stopped.
     """
 
-    def __init__(self, *, requests_per_minute: int = 0, tokens_per_minute: int = 0) -> None:
-        self._seconds_per_request = _MINUTE / requests_per_minute if requests_per_minute else 0.0
-        self._seconds_per_token = _MINUTE / tokens_per_minute if tokens_per_minute else 0.0
+    def __init__(self) -> None:
         self._next_at = 0.0
         self._lock = threading.Lock()
         self._stopped = threading.Event()
@@ -34,26 +51,14 @@ class Pace:
         """True once waiting has been ended."""
         return self._stopped.is_set()
 
-    def wait_turn(self, tokens: int, *, most_seconds: float = math.inf) -> bool:
-        """Wait until a request of this many tokens may be sent, and count it.
-
-        Args:
-            tokens: the size of the request.
-            most_seconds: return at once if the turn is further away than this.
-
-        Returns:
-            False if the turn does not come in time.
-
-        """
+    def wait_turn(self, *, most_seconds: float = math.inf) -> bool:
+        """Wait until a request may be sent; return False at once if that takes longer."""
         give_up_at = time.monotonic() + most_seconds
         while not self.is_stopped:
-            with self._lock:
-                now = time.monotonic()
-                if self._next_at <= now:
-                    self._next_at = now + self._cost(tokens)
-                    return True
-                # Turns are not reserved: a pause that starts meanwhile holds everyone.
-                turn = self._next_at
+            turn, now = self._next_at, time.monotonic()
+            if turn <= now:
+                return True
+            # Turns are not reserved: a pause that starts meanwhile holds everyone.
             if turn > give_up_at:
                 return False
             self.wait(turn - now)
@@ -73,9 +78,6 @@ class Pace:
         """End all waiting."""
         self._stopped.set()
 
-    def _cost(self, tokens: int) -> float:
-        return max(self._seconds_per_request, self._seconds_per_token * tokens)
-
 
 @dataclass(frozen=True, slots=True)
 class Patience:
@@ -89,7 +91,7 @@ class Patience:
     total_seconds: float
     """All attempts and waits together, from the first turn on."""
     turn_seconds: float = math.inf
-    """The longest wait for a turn, under a rate limit or a pause the server asked for."""
+    """The longest wait for the end of a pause that the server asked for."""
 
 
 FOR_INDEXING = Patience(attempts=8, first_seconds=0.5, longest_seconds=60.0, total_seconds=300.0)

@@ -10,26 +10,20 @@ import numpy as np
 
 from recollect.errors import VectorsRejectedError
 from recollect.providers.base import Limits
-from recollect.providers.remote.pace import FOR_INDEXING, FOR_QUESTIONS, Pace
-from recollect.providers.remote.server import (
-    EMBEDDING_ADVICE,
-    Access,
-    ApiCall,
-    ModelServer,
-    bearer,
-)
+from recollect.providers.prompts import prompts_of
+from recollect.providers.remote.pace import FOR_INDEXING, FOR_QUESTIONS
+from recollect.providers.remote.server import ApiCall, ModelServer
 from recollect.records import dataclass
 from recollect.text.scripts import latin_share
-from recollect.text.size import estimate_tokens
 from recollect.types import Fingerprint, Role, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from recollect.providers.options import ProviderOptions
     from recollect.providers.prompts import Prompts
     from recollect.providers.remote.pace import Patience
-    from recollect.providers.remote.retry import Sender
     from recollect.providers.remote.server import Vendor
     from recollect.types import Progress, Vectors
 
@@ -40,27 +34,34 @@ _LATIN_ONLY = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddingModel:
-    """What is known about a model in advance."""
-
-    dimensions: int | None
-
-
-_UNKNOWN = EmbeddingModel(dimensions=None)
+def vectors_by_index(response: object) -> Sequence[Sequence[float]]:
+    """Return the vectors of a `data` list whose rows carry their `index`."""
+    rows = response["data"]  # type: ignore[index]  # another format raises, as documented
+    ordered = sorted(rows, key=lambda row: int(row["index"]))
+    if [int(row["index"]) for row in ordered] != list(range(len(ordered))):
+        raise ValueError("the indexes are not those of the texts")
+    return [row["embedding"] for row in ordered]
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingService:
-    """What a vendor offers for embedding."""
+    """What a vendor offers for embedding, and the names of fields in its requests."""
 
     vendor: Vendor
     default_model: str
-    models: Mapping[str, EmbeddingModel]
+    models: Mapping[str, int]
+    """Dimensions of known models."""
     most_texts: int
     """Per request."""
     in_flight: int = 4
     """Requests at the same time."""
+    path: str = "embeddings"
+    dimensions_field: str = "output_dimension"
+    input_types: Mapping[Role, str | None] = field(default_factory=dict)
+    """The field `input_type`, for servers that distinguish queries from documents."""
+    constants: Mapping[str, object] = field(default_factory=dict)
+    """Sent with every request."""
+    vectors_of: Callable[[object], Sequence[Sequence[float]]] = vectors_by_index
 
 
 class EmbeddingApi(Protocol):
@@ -69,9 +70,6 @@ class EmbeddingApi(Protocol):
     @property
     def identity(self) -> str:
         """Return everything in the request that changes vectors: prompts, task types."""
-
-    def headers(self, key: str | None) -> Mapping[str, str]:
-        """Return the headers that carry the key."""
 
     def request(self, texts: Sequence[str], *, role: Role) -> ApiCall:
         """Return the request for these texts."""
@@ -85,52 +83,48 @@ class EmbeddingApi(Protocol):
         """
 
 
-def vectors_by_index(response: object) -> Sequence[Sequence[float]]:
-    """Return the vectors of a `data` list whose rows carry their `index`."""
-    rows = response["data"]  # type: ignore[index]  # another format raises, as documented
-    ordered = sorted(rows, key=lambda row: int(row["index"]))
-    if [int(row["index"]) for row in ordered] != list(range(len(ordered))):
-        raise ValueError("the indexes are not those of the texts")
-    return [row["embedding"] for row in ordered]
-
-
 @dataclass(frozen=True, slots=True)
 class ListEmbeddingApi:
     """All inputs as one list in a JSON body, which most vendors use with different field names."""
 
+    service: EmbeddingService
     model: str
-    prompts: Prompts
     dimensions: int | None
-    path: str = "embeddings"
-    dimensions_field: str = "output_dimension"
-    input_types: Mapping[Role, str | None] = field(default_factory=dict)
-    """The field `input_type`, for servers that distinguish queries from documents."""
-    constants: Mapping[str, object] = field(default_factory=dict)
-    """Sent with every request."""
-    vectors_of: Callable[[object], Sequence[Sequence[float]]] = vectors_by_index
+
+    @property
+    def _prompts(self) -> Prompts:
+        return prompts_of(self.model)
 
     @property
     def identity(self) -> str:
-        types = [f"{role}={own}" for role, own in self.input_types.items() if own]
-        return "-".join([self.prompts.identity, *types])
-
-    def headers(self, key: str | None) -> Mapping[str, str]:
-        return bearer(key)
+        types = [f"{role}={own}" for role, own in self.service.input_types.items() if own]
+        return "-".join([self._prompts.identity, *types])
 
     def request(self, texts: Sequence[str], *, role: Role) -> ApiCall:
+        service, prompts = self.service, self._prompts
         body: dict[str, object] = {
             "model": self.model,
-            "input": [self.prompts.apply(text, role=role) for text in texts],
-            **self.constants,
+            "input": [prompts.apply(text, role=role) for text in texts],
+            **service.constants,
         }
         if self.dimensions is not None:
-            body[self.dimensions_field] = self.dimensions
-        if input_type := self.input_types.get(role):
+            body[service.dimensions_field] = self.dimensions
+        if input_type := service.input_types.get(role):
             body["input_type"] = input_type
-        return ApiCall(self.path, body)
+        return ApiCall(service.path, body)
 
     def read(self, response: object) -> Sequence[Sequence[float]]:
-        return self.vectors_of(response)
+        return self.service.vectors_of(response)
+
+
+def open_listed(
+    service: EmbeddingService, options: ProviderOptions, *, cache: Path
+) -> RemoteProvider:
+    """Return the provider of a vendor that takes lists of texts; nothing is sent yet."""
+    del cache
+    model = options.model or service.default_model
+    api = ListEmbeddingApi(service, model, options.dimensions)
+    return RemoteProvider(service, api, model=model, options=options)
 
 
 class RemoteProvider:
@@ -148,24 +142,8 @@ class RemoteProvider:
         self.api = api
         self.model = model
         self._options = options
-        self._known = service.models.get(model, _UNKNOWN)
-        remote = options.remote
         self._server = ModelServer(
-            service.vendor,
-            Access(
-                remote.base_url,
-                remote.api_key,
-                remote.timeout_seconds,
-                options.variables,
-                redact=remote.redact,
-            ),
-            model=model,
-            headers=api.headers,
-            pace=Pace(
-                requests_per_minute=remote.requests_per_minute,
-                tokens_per_minute=remote.tokens_per_minute,
-            ),
-            advice=EMBEDDING_ADVICE,
+            service.vendor, options.remote, variables=options.variables, model=model
         )
 
     @property
@@ -174,7 +152,7 @@ class RemoteProvider:
         return Fingerprint(
             self._service.vendor.name,
             self.model,
-            self._options.dimensions or self._known.dimensions,
+            self._options.dimensions or self._service.models.get(self.model),
             self.api.identity,
             "" if server.is_vendors_own else digest_of(server.base_url.encode())[:8],
         )
@@ -214,13 +192,11 @@ class RemoteProvider:
         return self._embed(texts, role=role, patience=replace(FOR_INDEXING, total_seconds=seconds))
 
     def _embed(self, texts: Sequence[str], *, role: Role, patience: Patience) -> Vectors:
-        tokens = sum(estimate_tokens(text) for text in texts)
         call = self.api.request(texts, role=role)
-        return self._post(call, count=len(texts), patience=patience, tokens=tokens)
+        return self._post(call, count=len(texts), patience=patience)
 
-    def _post(self, call: ApiCall, *, count: int, patience: Patience, tokens: int) -> Vectors:
-        sender = self._server.sender()
-        response = sender.post(call.path, call.body, patience=patience, tokens=tokens)
+    def _post(self, call: ApiCall, *, count: int, patience: Patience) -> Vectors:
+        response = self._server.post(call.path, call.body, patience=patience)
         try:
             rows = self.api.read(response)
         except (LookupError, TypeError, ValueError, ArithmeticError):
@@ -256,9 +232,9 @@ class RemoteProvider:
         )
         return unit
 
-    def sender(self) -> Sender:
+    def sender(self) -> ModelServer:
         """Return what sends requests to the server."""
-        return self._server.sender()
+        return self._server
 
     def close(self) -> None:
         self._server.close()

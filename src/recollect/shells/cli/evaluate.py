@@ -19,8 +19,8 @@ from recollect.shells.cli.shared import (
     progress_bar,
     shared_options,
 )
-from recollect.shells.render.index import report_remarks
 from recollect.shells.render.search import results_remarks
+from recollect.shells.render.status import report_remarks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -140,10 +140,10 @@ def add_case(
         Case,
         append_case,
         case_from_hits,
+        check_folder,
         parse_place,
         unfindable,
     )
-    from recollect.evaluate.write import check_folder  # noqa: PLC0415
     from recollect.shells.render import evaluate as render  # noqa: PLC0415
 
     asks = accept is None and not expect
@@ -155,11 +155,11 @@ def add_case(
         raise click.UsageError("--accept none says there is no answer, but --expect names one.")
     places = [parse_place(text, where="--expect") for text in expect]
     if to is not None:
-        check_folder(to, option="--to")  # fail before the work, not after it
+        check_folder(to)  # fail before the work, not after it
     with options.open_memory() as memory:
         _sync(memory)
         results = memory.search(" ".join(query), max_results=max_results)
-        warnings = unfindable([Case(results.query, tuple(places))], memory=memory)
+        warnings = tuple(unfindable([Case(results.query, tuple(places))], memory=memory))
     print_remarks(results_remarks(results))
     if asks or accept is not None:
         write_lines(render.numbered_hits(results.hits), to_stderr=asks or options.as_json)
@@ -192,19 +192,10 @@ def _accepted(text: str, hits: Sequence[Hit]) -> list[Hit]:
     numbers = [int(number) for number in text.split(",")]
     if max(numbers) > len(hits):
         raise click.BadParameter(
-            f"there is no hit {max(numbers)}: {_range(len(hits))}", param_hint="--accept"
+            f"there are {len(hits)} hits, numbered from 1; name other places with --expect",
+            param_hint="--accept",
         )
     return [hits[number - 1] for number in dict.fromkeys(numbers)]
-
-
-def _range(count: int) -> str:
-    match count:
-        case 0:
-            return "there are no hits; answer none, or name the place with --expect"
-        case 1:
-            return "there is 1 hit, numbered 1"
-        case _:
-            return f"there are {count} hits, numbered 1 to {count}"
 
 
 def _is_none(text: str) -> bool:
@@ -224,7 +215,7 @@ def tune_command(options: SharedOptions, *, file: Path, write: bool) -> None:
     cases = read_cases(file, workspace=options.folder)
     with options.open_memory() as memory:
         _sync(memory)
-        warnings = unfindable(cases, memory=memory, file=file)
+        warnings = tuple(unfindable(cases, memory=memory, file=file))
         with progress_bar() as progress:
             tuning = tune(memory, cases, progress=progress)
         diff = write_proposal(tuning) if write and tuning.changes else None

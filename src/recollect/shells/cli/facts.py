@@ -31,7 +31,7 @@ from recollect.text.days import end_of, start_of
 if TYPE_CHECKING:
     from datetime import date
 
-    from recollect.facts.likeness import DuplicateGroup
+    from recollect.facts.rules import DuplicateGroup
 
 _NEVER: Literal["never"] = "never"
 _MAX_IMPORT_BYTES = 64 * 1024 * 1024
@@ -65,7 +65,7 @@ class _DayOrNever(click.ParamType["date | str"]):
     "--expires",
     type=_DayOrNever(),
     metavar="DAY|never",
-    help="Last day on which it is valid, or never.  [default: derived from the text]",
+    help="Last day on which it is valid, or never.  [default: never]",
 )
 @click.option("--supersedes", multiple=True, metavar="ID", help="The fact that it replaces.")
 @click.option("--force", is_flag=True, help="Save it even if it contains a secret.")

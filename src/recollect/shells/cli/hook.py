@@ -11,8 +11,6 @@ import os
 import re
 import sys
 import threading
-import time
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +23,6 @@ from recollect.reports import RECALL_TOKENS
 from recollect.shells.cli import ABANDONED
 from recollect.shells.cli.output import write_json
 from recollect.shells.cli.shared import SharedOptions, shared_options
-from recollect.text.files import make_private_folder, replace_file
 from recollect.text.safe import fenced, on_one_line
 from recollect.text.terminal import terminal_text
 
@@ -48,7 +45,6 @@ _MIN_LETTERS = 12  # shorter prompts ("yes", "go on") have nothing to search for
 _WIDE = "\u2e80"  # from here on, one character says as much as several letters
 _WIDE_LETTERS = 4
 _MAX_SECONDS = 600.0  # agents give up long before
-_CAPTURE_SECONDS = 3600  # after this, a recorded process id has been reused
 _SWITCH = "RECOLLECT_HOOKS"
 _OFF = frozenset({"off", "0", "false", "no"})
 _ON = frozenset({"", "on", "1", "true", "yes"})
@@ -202,29 +198,9 @@ def _prompt_of(given: Event) -> str:
 
 def _capture(memory: Memory) -> None:
     """Index what has changed in the background, unless a process already does."""
-    if not memory.status().stale.is_stale:
-        return
-    home = find_workspace(memory.workspace, agent=memory.agent).places.home
-    pid_file = home / "capture" / f"{memory.agent}.pid"
-    if _is_running(pid_file):
-        return
-    make_private_folder(pid_file.parent)
-    replace_file(pid_file, str(memory.finish_in_background()).encode(), private=True)
-
-
-def _is_running(pid_file: Path) -> bool:
-    try:
-        age_seconds = time.time() - pid_file.stat().st_mtime
-        pid = int(pid_file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    if age_seconds > _CAPTURE_SECONDS or os.name == "nt":  # Windows cannot probe with signal 0
-        return False
-    # PermissionError: the id now belongs to another user's process.
-    with suppress(ProcessLookupError, PermissionError):
-        os.kill(pid, 0)
-        return True
-    return False
+    status = memory.status()
+    if status.stale.is_stale and not status.at_work:
+        memory.finish_in_background()
 
 
 def _newest(paths: frozenset[str]) -> list[str]:

@@ -25,7 +25,7 @@ from recollect.shells.cli.shared import (
     progress_bar,
     shared_options,
 )
-from recollect.shells.render import index as render
+from recollect.shells.render import status as render
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -137,15 +137,8 @@ def _remove_other(options: SharedOptions, name: str, *, yes: bool) -> None:
 
 def _delete_unopened(options: SharedOptions) -> tuple[Path, str]:
     """Delete an index that this version cannot open; return its workspace and agent."""
-    from recollect.config import Setup  # noqa: PLC0415 - not needed for --help
-    from recollect.config.agents import remove_agent  # noqa: PLC0415
+    from recollect.config.agents import remove_agent  # noqa: PLC0415 - loads SQLite
 
-    setup = Setup.of(
-        options.workspace,
-        agent=options.agent,
-        config_file=options.config_file,
-        settings=None,
-        environ=None,
-    )
+    setup = options.setup(can_ask=False)
     remove_agent(setup.agent)
     return setup.workspace, setup.agent

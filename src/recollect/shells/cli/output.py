@@ -113,7 +113,7 @@ def styled_console(stream: TextIO) -> Console:
     from rich.console import Console  # noqa: PLC0415
 
     file = _Styled(stream) if isinstance(stream, GuardedStream) else stream
-    return Console(file=cast(TextIO, file), highlight=False, soft_wrap=True)
+    return Console(file=cast("TextIO", file), highlight=False, soft_wrap=True)
 
 
 def confirm(question: str) -> bool:

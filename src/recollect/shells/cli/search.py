@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,50 +17,50 @@ from recollect.shells.cli.shared import (
     shared_options,
     terminal_width,
 )
-from recollect.shells.parse import SOURCES, parse_location, parse_source
+from recollect.shells.parse import parse_location
 from recollect.shells.render import search as render
-from recollect.text.days import end_of
-from recollect.types import SearchRequest
+from recollect.types import SearchRequest, search_arguments
 
 if TYPE_CHECKING:
-    from datetime import date
+    from collections.abc import Callable
 
     from recollect.memory import Memory
 
-_FUSIONS = ("calibrated", "weighted", "rrf")
 _FORMS = [form.value for form in RecallForm]
+_TYPES = {"integer": int, "number": float, "day": DAY}
+_NAMES = {"max_results": ("-n", "--max-results"), "tail": ("--all",)}
+"""Options that are not named like their fields."""
+
+
+def _search_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of a search, in their order."""
+    for each in reversed(search_arguments("cli")):
+        names = _NAMES.get(each.name) or ("--" + each.name.replace("_", "-"),)
+        how: dict[str, Any] = {"type": _TYPES.get(each.type)}
+        if each.choices:
+            how = {"type": click.Choice(each.choices)}
+        elif each.type == "array":
+            names, how = (names[0].removesuffix("s"),), {"multiple": True}
+        elif each.type == "boolean" and each.default is None:
+            names, how = (f"{names[0]}/--no-{each.name}",), {"default": None}
+        elif each.type == "boolean":
+            how = {"is_flag": True}
+        command = click.option(*names, each.name, help=each.about, **how)(command)
+    return command
 
 
 @click.command("search", cls=TextCommand)
 @click.argument("query", nargs=-1, required=True, metavar="QUERY...")
-@click.option("-n", "--max-results", type=int, help="Most hits to show.  [default: 6]")
-@click.option("--all", "tail", is_flag=True, help="Also show hits far below the best.")
-@click.option("--min-score", type=float, help="Leave out hits with a lower score.")
-@click.option("--source", type=click.Choice(SOURCES), default="all", help="Only this source.")
-@click.option(
-    "--since", type=DAY, help="Only notes dated on or after: 2026-02-01, 7d, 'last week'."
-)
-@click.option("--before", type=DAY, help="Only notes dated before this day.")
-@click.option("--path", metavar="GLOB", help="Only a folder, or files that match: 'memory/2026-*'.")
-@click.option("--tag", "tags", multiple=True, help="Only notes with this tag; may be repeated.")
-@click.option("--scope", "scopes", multiple=True, help="Also facts of this scope: user:ada.")
-@click.option("--as-of", type=DAY, metavar="DAY", help="Facts that were valid on this day.")
-@click.option("--include-superseded", is_flag=True, help="Also facts that were replaced.")
-@click.option("--explain", is_flag=True, help="Show how each score was computed.")
+@_search_options
 @click.option("-v", "--verbose", is_flag=True, help="Show whole chunks, not the best lines.")
-@click.option("--fusion", type=click.Choice(_FUSIONS), help="How to combine the two legs.")
-@click.option("--rerank/--no-rerank", default=None, help="Let a model rerank the best hits.")
-@click.option("--sync/--no-sync", default=None, help="Index changed files first, or not.")
 @shared_options
 def search_command(
     options: SharedOptions,
     *,
     query: tuple[str, ...],
-    source: str,
     path: str | None,
-    as_of: date | None,
     verbose: bool,
-    **fields: object,
+    **fields: Any,  # noqa: ANN401 - options that are named like their fields
 ) -> None:
     """Find the passages that answer QUERY, one word or many.
 
@@ -69,13 +69,8 @@ def search_command(
     """
     with options.open_memory() as memory:
         with progress_bar() as progress:
-            request = SearchRequest(
-                " ".join(query),
-                source=parse_source(source),
-                path=_glob(memory, path) if path else None,
-                as_of=end_of(as_of),
-                **fields,  # type: ignore[arg-type]  # options that are named like their fields
-            )
+            glob = _glob(memory, path) if path else None
+            request = SearchRequest(" ".join(query), path=glob, **fields)
             results = memory.answer(request, progress=progress)
         if memory.is_behind:
             memory.finish_in_background()

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import os
 import sys
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from recollect.records import dataclass
 from recollect.shells.cli.output import write_json
 from recollect.shells.cli.shared import SharedOptions, notify, shared_options
+from recollect.types import GLOBAL
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Callable, Sequence
+    from socket import socket
 
     from recollect.async_memory import AsyncMemory
+    from recollect.shells.http.server import ServeOptions
+
+    Serve = Callable[[ServeOptions, socket, Callable[..., None]], None]
+    """Serves on a listening socket until a signal, and says when it is ready."""
 
 _PORT = 7717
 _M_ARENA_MAX, _MOST_ARENAS = -8, 2
@@ -72,24 +80,33 @@ def serve_command(
     no_worker: bool,
 ) -> None:
     """Serve the memory over HTTP, with a web page, until stopped (Ctrl-C)."""
-    if memories:
-        if scopes or options.workspace is not None or options.agent is not None:
-            raise click.UsageError("With --memories, tokens name the memory and its scopes.")
-        settings = _ManyOptions(
-            host, port, token_file, names, is_read_only=read_only, works=not no_worker
-        )
-        _serve_memories(options, settings)
-        return
-    from recollect.async_memory import AsyncMemory  # noqa: PLC0415 - not needed for --help
-    from recollect.config.wrong_folder import wrong_folder  # noqa: PLC0415
-    from recollect.facts.scope import FactScope  # noqa: PLC0415
-    from recollect.shells.guard import read_token, require_token  # noqa: PLC0415
-    from recollect.shells.http.server import ServeOptions, serve  # noqa: PLC0415
+    from recollect.shells.guard import read_token, require_token  # noqa: PLC0415 - not for --help
+    from recollect.shells.http.listen import address_of, bound  # noqa: PLC0415
+    from recollect.shells.http.server import ServeOptions  # noqa: PLC0415
 
+    if memories and (scopes or options.workspace is not None or options.agent is not None):
+        raise click.UsageError("With --memories, tokens name the memory and its scopes.")
     limit_arenas()
     options.require_config_file()
     token = read_token(os.environ, file=token_file)
-    require_token(host, token=token)
+    if not memories:
+        require_token(host, token=token)
+    serving = ServeOptions(
+        host, port, names, token, is_read_only=read_only, program=options.program
+    )
+    run = _many(options, works=not no_worker) if memories else _one(options, scopes)
+    with bound(host, port, options="--host and --port") as listener:
+        address = f"{address_of(host, listener.getsockname()[1])}/"
+        run(serving, listener, lambda *_: _announce(address, as_json=options.as_json))
+
+
+def _one(options: SharedOptions, scopes: Sequence[str]) -> Serve:
+    """Return how the memory of the options is served."""
+    from recollect.async_memory import open_async  # noqa: PLC0415 - not needed for --help
+    from recollect.config.wrong_folder import wrong_folder  # noqa: PLC0415
+    from recollect.facts.scope import FactScope  # noqa: PLC0415
+    from recollect.shells.http.server import run_server  # noqa: PLC0415
+
     visible = frozenset(str(FactScope.parse(scope)) for scope in scopes) or None
     trouble = wrong_folder(options.workspace, agent=options.agent)
     if trouble is not None:
@@ -98,53 +115,32 @@ def serve_command(
     def open_memory() -> Awaitable[AsyncMemory]:
         setup = options.setup(can_ask=False)
         setup.require_layout()
-        return AsyncMemory.open_setup(setup.limited_to(visible))
+        return open_async(setup.limited_to(visible))
 
-    serve(
-        open_memory,
-        options=ServeOptions(
-            host,
-            port,
-            names,
-            token,
-            visible,
-            is_read_only=read_only,
-            program=options.program,
-        ),
-        on_ready=lambda address: _announce(address, as_json=options.as_json),
-    )
+    def run(serving: ServeOptions, listener: socket, on_ready: Callable[..., None]) -> None:
+        serving = replace(serving, scopes=visible)
+        asyncio.run(run_server(open_memory, options=serving, listener=listener, on_ready=on_ready))
+
+    return run
 
 
-@dataclass(frozen=True, slots=True)
-class _ManyOptions:
-    host: str
-    port: int
-    token_file: Path | None
-    names: tuple[str, ...]
-    is_read_only: bool
-    works: bool
-
-
-def _serve_memories(options: SharedOptions, given: _ManyOptions) -> None:
+def _many(options: SharedOptions, *, works: bool) -> Serve:
+    """Return how every memory of a database is served, and what is pushed embedded."""
     from recollect.hosting.host import MemoryHost  # noqa: PLC0415 - not needed for --help
-    from recollect.shells.guard import read_token  # noqa: PLC0415
-    from recollect.shells.http.server import ServeOptions, serve_many  # noqa: PLC0415
+    from recollect.hosting.work import QueueWorker  # noqa: PLC0415
+    from recollect.shells.http.server import run_many  # noqa: PLC0415
 
-    limit_arenas()
     logging.basicConfig(level=logging.WARNING, format="recollect serve: %(message)s")
-    options.require_config_file()
-    serve_many(
-        lambda: MemoryHost.open(config_file=options.config_file),
-        options=ServeOptions(
-            given.host,
-            given.port,
-            given.names,
-            read_token(os.environ, file=given.token_file),
-            is_read_only=given.is_read_only,
-        ),
-        works=given.works,
-        on_ready=lambda address: _announce(address, as_json=options.as_json),
-    )
+
+    def run(serving: ServeOptions, listener: socket, on_ready: Callable[..., None]) -> None:
+        with MemoryHost.open(config_file=options.config_file) as host, ExitStack() as stack:
+            if works:
+                worker = QueueWorker(host)
+                worker.start()
+                stack.callback(worker.stop)
+            asyncio.run(run_many(host, options=serving, listener=listener, on_ready=on_ready))
+
+    return run
 
 
 def limit_arenas() -> None:
@@ -196,21 +192,24 @@ def mcp_command(
     names: tuple[str, ...],
 ) -> None:
     """Serve the memory to an agent over MCP, until the agent disconnects."""
-    from recollect.shells.mcp.options import make_options  # noqa: PLC0415 - not needed for --help
+    from recollect.config.wrong_folder import wrong_folder  # noqa: PLC0415 - not needed for --help
+    from recollect.facts.scope import FactScope  # noqa: PLC0415
+    from recollect.shells.mcp.server import McpOptions  # noqa: PLC0415 - loads the SDK
 
     limit_arenas()
     logging.basicConfig(level=logging.WARNING, format="recollect mcp: %(message)s")
     options.require_config_file()
-    server = make_options(
+    server = McpOptions(
         workspace=options.workspace,
         agent=options.agent,
         config_file=options.config_file,
-        scopes=scopes,
+        scopes=frozenset(str(FactScope.parse(scope)) for scope in scopes) - {GLOBAL},
         read_only=read_only,
         lists_connector_tools=http is not None if connector_tools is None else connector_tools,
     )
-    if server.trouble is not None:
-        logging.getLogger(__name__).warning(server.trouble)
+    trouble = wrong_folder(options.workspace, agent=options.agent)
+    if trouble is not None:
+        logging.getLogger(__name__).warning(trouble)
     if http is None:
         if token_file is not None or names:
             raise click.UsageError("--token-file and --allow-host need --http.")
@@ -218,6 +217,6 @@ def mcp_command(
 
         serve_stdio(server)
     else:
-        from recollect.shells.mcp.http import serve_http  # noqa: PLC0415 - loads the SDK
+        from recollect.shells.mcp.http import serve_http  # noqa: PLC0415
 
         serve_http(server, address=http, token_file=token_file, names=names)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recollect.config import Setup
 from recollect.config.databases import (
     copy_memory,
     database_of,
@@ -79,7 +78,7 @@ def migrate_database(options: SharedOptions, *, address: str | None) -> None:
 @shared_options
 def show_database(options: SharedOptions, *, address: str | None) -> None:
     """Show the server, its extensions and the version of the tables."""
-    status = describe_database(database_of(_setup(options), address))
+    status = describe_database(database_of(options.setup(can_ask=False), address))
     options.print(status, render.database_text(status))
     if status.version != status.newest:
         raise click.exceptions.Exit(1)
@@ -93,7 +92,7 @@ def index_vectors(options: SharedOptions, *, address: str | None) -> None:
 
     Agents search and write meanwhile. Run it once a day, with a role that sees all memories.
     """
-    done = index_database(database_of(_setup(options), address))
+    done = index_database(database_of(options.setup(can_ask=False), address))
     options.print(done, render.indexed_text(done))
 
 
@@ -107,7 +106,7 @@ def copy_agent(options: SharedOptions, *, source: str, target: str) -> None:
     FROM and TO are `file:` (the agent's index in the home), `file:PATH` or postgresql://… . What TO
     held of this agent is replaced. Set `store` to the new address afterwards.
     """
-    setup = _setup(options)
+    setup = options.setup(can_ask=False)
     copied = copy_memory(setup, source, target)
     options.print(
         {"agent": setup.agent, **json_of(copied), "verified": True},
@@ -140,20 +139,10 @@ def purge_document(options: SharedOptions, *, memory: str, path: str, keep_curre
 
 
 def _prepare(options: SharedOptions, address: str | None, *, citus: bool) -> None:
-    where = database_of(_setup(options), address)
+    where = database_of(options.setup(can_ask=False), address)
     applied = prepare_database(where, citus=citus)
     status = describe_database(where)
     options.print({**json_of(status), "applied": applied}, render.prepared_text(status, applied))
-
-
-def _setup(options: SharedOptions) -> Setup:
-    return Setup.of(
-        options.workspace,
-        agent=options.agent,
-        config_file=options.config_file,
-        settings=None,
-        environ=None,
-    )
 
 
 @server_command.group("tokens")
@@ -259,7 +248,7 @@ def push_command(options: SharedOptions, *, folder: Path, url: str, dry_run: boo
             f"{TOKEN_VARIABLE} is not set.",
             action="Set it to a token of the memory: `recollect server tokens create` makes one.",
         )
-    setup = _setup(replace(options, workspace=folder))
+    setup = replace(options, workspace=folder).setup(can_ask=False)
     with closing(RemoteMemory(url, token)) as remote:
         report = push(setup, remote, dry_run=dry_run)
     print_remarks(render.push_remarks(report))

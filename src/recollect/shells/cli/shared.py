@@ -98,12 +98,24 @@ class SharedOptions:
             can_ask: whether the memory is used by the thread that reads the terminal.
 
         """
+        from recollect.memory import open_memory  # noqa: PLC0415 - loads numpy and SQLite
+
         self.require_config_file()
-        with self._opened(may_be_empty=may_be_empty, can_ask=can_ask) as memory:
+        setup = self.setup(can_ask=can_ask)
+        if setup.is_above:
+            why = setup.why_not_indexed(Path.cwd())
+            notify((_ABOVE_ONLY if why else _ABOVE).format(folder=setup.workspace, why=why))
+        if not may_be_empty:
+            setup.require_notes()
+            if setup.is_new and setup.layout.is_whole():
+                notify(_WHOLE.format(folder=setup.workspace))
+            elif left_out := setup.layout.left_out():
+                notify(_LEFT_OUT.format(folder=setup.workspace, named=left_out[0]))
+        with open_memory(setup) as memory:
             try:
                 yield memory
             finally:
-                for notice in memory.take_notices():
+                for notice in memory.parts.take_notices():
                     notify(notice)
 
     def setup(self, *, can_ask: bool) -> Setup:
@@ -130,23 +142,6 @@ class SharedOptions:
             return consent.may_send(sending, setup.config, question=question)
 
         return replace(setup, may_send=may_send)
-
-    def _opened(
-        self, *, may_be_empty: bool, can_ask: bool
-    ) -> contextlib.AbstractContextManager[Memory]:
-        from recollect.memory import Memory  # noqa: PLC0415 - loads numpy and SQLite
-
-        setup = self.setup(can_ask=can_ask)
-        if setup.is_above:
-            why = setup.why_not_indexed(Path.cwd())
-            notify((_ABOVE_ONLY if why else _ABOVE).format(folder=setup.workspace, why=why))
-        if not may_be_empty:
-            setup.require_notes()
-            if setup.is_new and setup.layout.is_whole():
-                notify(_WHOLE.format(folder=setup.workspace))
-            elif left_out := setup.layout.left_out():
-                notify(_LEFT_OUT.format(folder=setup.workspace, named=left_out[0]))
-        return Memory.open_setup(setup)
 
     def print(self, report: object, text: str | Iterable[MarkedLine]) -> None:
         """Print a report as JSON, or as plain text or styled lines, whichever was asked for."""

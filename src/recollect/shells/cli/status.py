@@ -13,7 +13,6 @@ from recollect.reports import CacheStatus, Check
 from recollect.shape import json_of
 from recollect.shells.cli.shared import SharedOptions, progress_bar, shared_options
 from recollect.shells.render import status as render
-from recollect.shells.render.index import verification_text
 from recollect.shells.render.shared import plural
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ def doctor_command(
     if secrets and not any(check.name == "memory" for check in checks):
         with options.open_memory() as memory:
             found = memory.find_secrets()
-            checks += [_secrets(found), _copies(are_redacted=memory.sessions.are_copies_redacted())]
+            checks.append(_secrets(found))
     secret = {} if found is None else {"secrets": found}
     report = {**secret, "ok": all(check.works for check in checks), "checks": checks}
     options.print(report, render.checks_text(checks, found or ()))
@@ -88,7 +87,7 @@ def doctor_command(
 def _verify(options: SharedOptions) -> int:
     with options.open_memory() as memory, progress_bar() as progress:
         verification = memory.verify(progress=progress)
-    options.print(verification, verification_text(verification))
+    options.print(verification, render.verification_text(verification))
     return 1 if verification.differences else 0
 
 
@@ -103,44 +102,48 @@ def _prune_cache(options: SharedOptions, unused_days: int) -> int:
     return 0
 
 
+def _good(name: str, detail: str) -> Check:
+    return Check(name, works=True, detail=detail)
+
+
+def _bad(name: str, detail: str, action: str) -> Check:
+    return Check(name, works=False, detail=detail, action=action)
+
+
+def _first_of(texts: Sequence[str]) -> str:
+    more = len(texts) - 1
+    return f"{texts[0]} (and {more} more)" if more else texts[0]
+
+
 def _secrets(found: Sequence[FoundSecret]) -> Check:
     if not found:
-        return Check("secrets", works=True, detail="none in notes and facts")
-    files = len({each.path for each in found})
-    return Check(
-        "secrets",
-        works=False,
-        detail=f"{len(found)} in {files} {'file' if files == 1 else 'files'}",
-        action="Replace each with where it is kept, and rotate those that were shared.",
-    )
-
-
-def _copies(*, are_redacted: bool) -> Check:
-    if are_redacted:
-        return Check("imported transcripts", works=True, detail="their secrets are masked")
-    return Check(
-        "imported transcripts",
-        works=False,
-        detail="they were imported before secrets were masked",
-        action="Run `recollect sessions import`, which masks them.",
-    )
+        return _good("secrets", "none in notes and facts")
+    files = plural(len({each.path for each in found}), "file")
+    action = "Replace each with where it is kept, and rotate those that were shared."
+    return _bad("secrets", f"{len(found)} in {files}", action)
 
 
 def examine(open_memory: Callable[[], AbstractContextManager[Memory]]) -> list[Check]:
     """Check Python, the store, the workspace, the index, the facts, the models and the provider."""
+    from recollect.config.agents import check_store_engine  # noqa: PLC0415 - loads SQLite
     from recollect.facts.book import FactFilter  # noqa: PLC0415 - not needed for --help
+    from recollect.text.files import open_to_others  # noqa: PLC0415
 
-    checks = [_python(), _engine()]
+    engine = check_store_engine()
+    checks = [
+        _good("python", platform.python_version()),
+        Check(engine.name, works=engine.works, detail=engine.detail, action=engine.action or None),
+    ]
     try:
         with open_memory() as memory:
             status = memory.status(deep=True)
-            problems = memory.verify_store()
-            changed = memory.verify_models()
+            problems = memory.parts.verify_store()
+            changed = memory.parts.verify_models()
             ledger = memory.facts.listed(FactFilter()).problems
-            exposed = memory.exposed()
+            exposed = open_to_others(memory.parts.setup.places.home)
             leaving = _leaving(memory)
     except RecollectError as error:
-        return [*checks, Check("memory", works=False, detail=error.message, action=error.action)]
+        return [*checks, _bad("memory", error.message, error.action)]
     return [
         *checks,
         _workspace(status),
@@ -154,50 +157,28 @@ def examine(open_memory: Callable[[], AbstractContextManager[Memory]]) -> list[C
     ]
 
 
-def _python() -> Check:
-    return Check("python", works=True, detail=platform.python_version())
-
-
-def _engine() -> Check:
-    from recollect.config.agents import check_store_engine  # noqa: PLC0415 - loads SQLite
-
-    engine = check_store_engine()
-    return Check(
-        engine.name, works=engine.works, detail=engine.detail, action=engine.action or None
-    )
-
-
 def _workspace(status: Status) -> Check:
-    found = status.index.documents + len(status.stale.changed)
-    if not found:
-        return Check(
-            "workspace",
-            works=False,
-            detail=f"no memory files in {status.workspace}",
-            action="Use -w to name the folder that contains MEMORY.md or memory/.",
-        )
-    return Check("workspace", works=True, detail=status.workspace)
+    if status.index.documents or status.stale.changed:
+        return _good("workspace", status.workspace)
+    action = "Use -w to name the folder that contains MEMORY.md or memory/."
+    return _bad("workspace", f"no memory files in {status.workspace}", action)
 
 
 def _index(status: Status, problems: Sequence[str]) -> Check:
     if problems:
-        return Check(
-            "index",
-            works=False,
-            detail=f"{status.index.location}: {'; '.join(problems)}",
-            action="Run `recollect index --force`: it rebuilds the index. Your files are intact.",
-        )
+        action = "Run `recollect index --force`: it rebuilds the index. Your files are intact."
+        return _bad("index", f"{status.index.location}: {'; '.join(problems)}", action)
     held = f"{plural(status.index.chunks, 'chunk')} in {status.index.location}, intact"
     waiting = len(status.stale.changed)
-    if waiting and not status.index.documents:
-        return Check(
-            "index",
-            works=True,
-            detail=f"{held}; {plural(waiting, 'file')} not indexed yet",
-            action="A search or `recollect index` indexes them.",
-            is_warning=True,
-        )
-    return Check("index", works=True, detail=held)
+    if not waiting or status.index.documents:
+        return _good("index", held)
+    return Check(
+        "index",
+        works=True,
+        detail=f"{held}; {plural(waiting, 'file')} not indexed yet",
+        action="A search or `recollect index` indexes them.",
+        is_warning=True,
+    )
 
 
 def _notes(status: Status) -> Check:
@@ -209,40 +190,31 @@ def _notes(status: Status) -> Check:
         if each.is_entry and not each.path.startswith(f"{FACTS_FOLDER}/")
     ]
     if not flaws:
-        return Check("notes", works=True, detail="no merge conflicts, no unreadable front matter")
-    first, more = flaws[0], len(flaws) - 1
-    detail = f"{first.path} {first.reason}{f' (and {more} more)' if more else ''}"
-    return Check("notes", works=False, detail=detail, action=first.action)
+        return _good("notes", "no merge conflicts, no unreadable front matter")
+    named = _first_of([f"{each.path} {each.reason}" for each in flaws])
+    return _bad("notes", named, flaws[0].action)
 
 
 def _facts(problems: Sequence[Failure]) -> Check:
-    if problems:
-        first = problems[0]
-        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        return Check(
-            "facts",
-            works=False,
-            detail=f"{first.path} {first.reason}{more}",
-            action=f"{first.action} `recollect facts list` lists them all.",
-        )
-    return Check("facts", works=True, detail="every line of memory/facts can be read")
+    if not problems:
+        return _good("facts", "every line of memory/facts can be read")
+    named = _first_of([f"{each.path} {each.reason}" for each in problems])
+    return _bad("facts", named, f"{problems[0].action} `recollect facts list` lists them all.")
 
 
 def _models(changed: Sequence[Difference]) -> Check:
     if changed:
-        first = changed[0]
-        return Check("models", works=False, detail=first.reason, action=first.action)
-    return Check("models", works=True, detail="no model file differs from its published SHA-256")
+        return _bad("models", changed[0].reason, changed[0].action)
+    return _good("models", "no model file differs from its published SHA-256")
 
 
 def _leaving(memory: Memory) -> str:
     """Return which texts the settings let go to which server."""
     options, chat = memory.config.provider, memory.config.chat
     found = []
-    for name, address in memory.receivers():
-        when = (
-            "" if name == options.provider else "if the providers before it fail on a new index, "
-        )
+    for name, address in memory.parts.chain.servers():
+        is_fallback = name != options.provider
+        when = "if the providers before it fail on a new index, " if is_fallback else ""
         found.append(f"{when}notes and questions go to {name} at {address or 'an unknown address'}")
     if chat.provider is not None:
         address = f" at {chat.base_url}" if chat.base_url else ""
@@ -254,36 +226,23 @@ def _leaving(memory: Memory) -> str:
 def _privacy(exposed: Sequence[Path], leaving: str) -> Check:
     files = [str(each) for each in exposed if not each.is_dir()]
     if files:
-        more = f" (and {len(files) - 1} more)" if len(files) > 1 else ""
-        return Check(
-            "privacy",
-            works=False,
-            detail=f"other users can read {files[0]}{more}; {leaving}",
-            action=f"Run `chmod -R go= {shlex.quote(str(exposed[0]))}`.",
-        )
+        detail = f"other users can read {_first_of(files)}; {leaving}"
+        return _bad("privacy", detail, f"Run `chmod -R go= {shlex.quote(str(exposed[0]))}`.")
+    detail = "only you can read the index and related files"
     if exposed:
         detail = f"other users can list {exposed[0]}, but not read what is in it"
-    else:
-        detail = "only you can read the index and related files"
-    return Check("privacy", works=True, detail=f"{detail}; {leaving}")
+    return _good("privacy", f"{detail}; {leaving}")
 
 
 def _provider(status: Status) -> Check:
-    probe = status.probe
-    if status.provider.requested == "none":
-        return Check("provider", works=True, detail="none: keyword search only, as configured")
+    probe, provider = status.probe, status.provider
+    if provider.requested == "none":
+        return _good("provider", "none: keyword search only, as configured")
     if probe is not None and probe.works:
-        second = f"; {status.provider.second_model} embeds notes in other scripts"
-        return Check(
-            "provider",
-            works=True,
-            detail=f"{status.provider.model} embeds ({probe.took_ms:.0f} ms)"
-            f"{second if status.provider.second_model else ''}",
-        )
+        second = provider.second_model
+        also = f"; {second} embeds notes in other scripts" if second else ""
+        return _good("provider", f"{provider.model} embeds ({probe.took_ms:.0f} ms){also}")
     why = probe.degradation if probe else None
-    return Check(
-        "provider",
-        works=False,
-        detail=why.reason if why else "no provider is available",
-        action=why.action if why else "Run `recollect status --deep`.",
-    )
+    if why is None:
+        return _bad("provider", "no provider is available", "Run `recollect status --deep`.")
+    return _bad("provider", why.reason, why.action)

@@ -17,7 +17,6 @@ from recollect.shells.http.bodies import framing_error
 from recollect.shells.http.errors import (
     RequestError,
     error_response,
-    refused_response,
     unknown_method,
     unknown_path,
 )
@@ -128,7 +127,7 @@ def _paths(app: Starlette) -> Iterator[tuple[str, set[str]]]:
 
 async def _not_found(app: Starlette, scope: Scope, receive: Receive, send: Send) -> None:
     error = unknown_path(scope["path"], {path for path, _ in _paths(app)})
-    await error_response(error, path=scope["path"])(scope, receive, send)
+    await error_response(error)(scope, receive, send)
 
 
 async def _no_such_method(request: Request, _error: Exception) -> Response:
@@ -140,7 +139,7 @@ async def _no_such_method(request: Request, _error: Exception) -> Response:
     allowed = {method for methods in matching for method in methods}
     allowed |= {"HEAD"} if "GET" in allowed else set()
     error = unknown_method(request.scope[METHOD], allowed)
-    return error_response(error, path=request.scope["path"])
+    return error_response(error)
 
 
 class GuardedApp:
@@ -182,7 +181,8 @@ class GuardedApp:
             await self._app(scope, receive, send_secured)
         else:
             scope = {**scope, ROUTE: "refused", METHOD: scope["method"]}
-            await refusal(scope, receive, send_secured)
+            refused = error_response(refusal)
+            await refused(scope, receive, send_secured)
         if statuses:
             method = scope[METHOD]
             self._state.metrics.count_request(
@@ -192,29 +192,24 @@ class GuardedApp:
                 seconds=time.perf_counter() - started,
             )
 
-    def _refusal(self, scope: Scope) -> Response | None:
-        path = scope["path"]
-        ambiguous = framing_error(scope)
-        if ambiguous is not None:
-            return error_response(ambiguous, path=path)
+    def _refusal(self, scope: Scope) -> RequestError | None:
+        if ambiguous := framing_error(scope):
+            return ambiguous
         if len(scope["raw_path"]) + len(scope["query_string"]) > self._limits.address_bytes:
-            too_long = RequestError(
+            return RequestError(
                 414,
                 "address",
                 f"The address is longer than {self._limits.address_bytes} bytes.",
                 action="Send shorter parameters.",
             )
-            return error_response(too_long, path=path)
         if not _is_utf8(scope["raw_path"]) or not _is_utf8(scope["query_string"]):
-            not_text = RequestError(
+            return RequestError(
                 400,
                 "address",
                 "The address is not UTF-8.",
                 action="Encode its bytes above 127 as UTF-8, then with %.",
             )
-            return error_response(not_text, path=path)
-        refused = self._guard.refusal(_origin(scope, self._public))
-        return None if refused is None else refused_response(refused, path=path)
+        return self._guard.refusal(_origin(scope, self._public))
 
 
 def _is_utf8(encoded: bytes) -> bool:

@@ -96,7 +96,7 @@ def with_whole_bodies(app: ASGIApp, *, limits: ServerLimits) -> ASGIApp:
         try:
             body = await read_body(receive, limits=limits)
         except RequestError as error:
-            await error_response(error, path=scope["path"])(scope, receive, send)
+            await error_response(error)(scope, receive, send)
             return
         except DisconnectedError:
             return

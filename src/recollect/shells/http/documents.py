@@ -13,7 +13,7 @@ from fastapi import Path, Query
 from pydantic import Field
 from starlette.responses import Response
 
-from recollect.hosting.documents import MOST_PATH_CHARS, PushedChange, PushedDocument
+from recollect.hosting.memory import MOST_PATH_CHARS, PushedChange, PushedDocument
 from recollect.records import dataclass
 from recollect.shape import Shape, json_of
 from recollect.shells.http.errors import JsonResponse, ParameterError
@@ -157,9 +157,7 @@ async def change_documents(state: Hosted, given: ChangesParameters) -> PushedLis
     for each in given.changes:
         state.require_open(each.path)
         if each.delete is not (each.text is None):
-            raise ParameterError(
-                "A change has either a text or `delete`.", param="changes", action="Give one."
-            )
+            raise ParameterError("A change has either a text or `delete`.", action="Give one.")
         content = None if each.text is None else each.text.encode()
         changes.append(PushedChange(each.path, content, _expected_by(each.if_match)))
     written = await state.memory.run(lambda memory: memory.pushed.write(changes))
@@ -191,7 +189,7 @@ def _expected(state: Hosted) -> frozenset[str | None] | None:
     if none_match is not None:
         if none_match != {"*"} or match is not None:
             raise ParameterError(
-                "Only `If-None-Match: *` is supported here.", param=None, action="Use If-Match."
+                "Only `If-None-Match: *` is supported here.", action="Use If-Match."
             )
         return frozenset({None})
     if match is None:
@@ -231,7 +229,7 @@ def _tags(header: str | None) -> set[str] | None:
         found = _TAGS.match(header, at)
         if found is None:
             raise ParameterError(
-                "The condition is not a list of ETags.", param=None, action='Send "ETAG" or *.'
+                "The condition is not a list of ETags.", action='Send "ETAG" or *.'
             )
         tags.add(found[1])
         at = found.end()

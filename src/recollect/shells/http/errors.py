@@ -1,8 +1,4 @@
-"""Error responses: every error becomes a status and one of two JSON bodies.
-
-Paths below /v1 get OpenAI's error body, for OpenAI's clients. All others get the error of the
-command line's --json.
-"""
+"""Error responses: every error becomes a status and the error of the command line's --json."""
 
 from __future__ import annotations
 
@@ -14,14 +10,15 @@ from starlette.responses import Response
 
 from recollect.errors import (
     ChangedError,
+    DiskError,
     DocumentSizeError,
     ElsewhereError,
     NotFoundError,
+    OutOfMemoryError,
     ProviderError,
     RecollectError,
     StorageLimitError,
     StoreError,
-    SystemFailureError,
     UsageError,
     WorkspaceError,
 )
@@ -33,9 +30,6 @@ from recollect.text.terminal import terminal_json
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from recollect.shells.guard import RefusedRequest
-
-OPENAI_PREFIX = "/v1/"
 _STATUSES: tuple[tuple[type[RecollectError], int], ...] = (
     (ScopeError, 403),
     (UsageError, 400),
@@ -47,27 +41,10 @@ _STATUSES: tuple[tuple[type[RecollectError], int], ...] = (
     (StoreError, 503),
     (WorkspaceError, 503),
     (ProviderError, 503),
-    (SystemFailureError, 503),
+    (DiskError, 503),
+    (OutOfMemoryError, 503),
 )
-_UNAUTHORIZED = 401
 _INTERNAL = 500
-STATUS_MEANINGS = {
-    400: "A parameter is invalid.",
-    401: "The token is missing or wrong.",
-    403: "The Host, the Origin or the scope is not allowed, or the server is read-only.",
-    404: "Not found.",
-    405: "The path does not support this method.",
-    408: "The body took too long to arrive.",
-    409: "It conflicts with what is stored.",
-    412: "The document is not the one that the request expects.",
-    413: "The body is too large.",
-    414: "The address is too long.",
-    415: "The body is not application/json.",
-    429: "Too many requests.",
-    500: "An internal error.",
-    503: "The request cannot be answered now.",
-    507: "The memory would exceed its limit.",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,23 +69,6 @@ class ErrorBody:
     ok: Literal[False] = False
 
 
-@dataclass(frozen=True, slots=True)
-class OpenAiProblem:
-    """What failed, in OpenAI's terms."""
-
-    message: str
-    type: str
-    param: str | None
-    code: str
-
-
-@dataclass(frozen=True, slots=True)
-class OpenAiErrorBody:
-    """An error, as OpenAI's API returns it."""
-
-    error: OpenAiProblem
-
-
 class RequestError(RecollectError):
     """A refused request, with its HTTP status."""
 
@@ -128,17 +88,14 @@ class RequestError(RecollectError):
 
 
 class ParameterError(UsageError):
-    """An invalid parameter, with its name if there is one."""
+    """An invalid parameter."""
+
+    kind = "usage"
 
     def __init__(
-        self,
-        message: str,
-        *,
-        param: str | None,
-        action: str = "See /openapi.json for the valid parameters.",
+        self, message: str, *, action: str = "See /openapi.json for the valid parameters."
     ) -> None:
         super().__init__(message, action=action)
-        self.param = param
 
 
 class JsonResponse(Response):
@@ -155,27 +112,15 @@ class JsonResponse(Response):
         super().__init__(terminal_json(valid).encode(), status, headers=dict(headers or {}))
 
 
-def error_response(error: RecollectError, *, path: str) -> Response:
-    """Return the response for an error, in the format that callers of the path expect."""
+def error_response(error: RecollectError) -> Response:
+    """Return the response for an error."""
     if isinstance(error, RequestError):
         status, headers = error.status, error.headers
     else:
         status = next((code for kind, code in _STATUSES if isinstance(error, kind)), _INTERNAL)
         headers = {}
-    if path.startswith(OPENAI_PREFIX):
-        body: object = _openai_body(error, status=status)
-    else:
-        body = ErrorBody(ErrorReport.of(error))
-    return JsonResponse(as_json(body), status=status, headers=headers)
-
-
-def refused_response(refused: RefusedRequest, *, path: str) -> Response:
-    """Return the response for a request that the guard refused."""
-    headers = {"WWW-Authenticate": "Bearer"} if refused.status == _UNAUTHORIZED else {}
-    error = RequestError(
-        refused.status, refused.kind, refused.message, action=refused.action, headers=headers
-    )
-    return error_response(error, path=path)
+    body = as_json(ErrorBody(ErrorReport.of(error)))
+    return JsonResponse(body, status=status, headers=headers)
 
 
 def internal_error() -> RequestError:
@@ -206,16 +151,4 @@ def unknown_method(method: str, allowed: Iterable[str]) -> RequestError:
         f"{method} is not supported here.",
         action=f"Use {names}.",
         headers={"Allow": names},
-    )
-
-
-def _openai_body(error: RecollectError, *, status: int) -> OpenAiErrorBody:
-    by_status = "invalid_request_error" if status < _INTERNAL else "server_error"
-    return OpenAiErrorBody(
-        OpenAiProblem(
-            f"{error.message} {error.action}",
-            "rate_limit_error" if status == 429 else by_status,  # noqa: PLR2004
-            error.param if isinstance(error, ParameterError) else None,
-            error.kind,
-        )
     )

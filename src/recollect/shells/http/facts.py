@@ -34,7 +34,7 @@ from recollect.types import GLOBAL
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from recollect.memory import Memory
+    from recollect.parts import MemoryParts
     from recollect.shells.render.facts import (
         FactHistory,
         FactList,
@@ -142,7 +142,7 @@ async def remember(state: State, given: RememberParameters) -> Response:
     scope = given.scope or GLOBAL
     state.scopes.resolve([scope])
 
-    def work(memory: Memory) -> RememberedFact:
+    def work(memory: MemoryParts) -> RememberedFact:
         for each in given.supersedes:
             _check_scope(memory, each, scope=scope, scopes=state.scopes)
         remembered = memory.facts.remember(
@@ -174,7 +174,7 @@ async def remember(state: State, given: RememberParameters) -> Response:
 async def supersede(state: State, fact_id: NamedId, given: SupersedeParameters) -> ReplacingFact:
     """Mark a fact as superseded by another of the same scope."""
 
-    def work(memory: Memory) -> ReplacingFact:
+    def work(memory: MemoryParts) -> ReplacingFact:
         history = state.scopes.history(memory, fact_id)
         [old] = [each for each in history if each.id == fact_id]
         _check_scope(memory, given.by, scope=str(old.scope), scopes=state.scopes)
@@ -193,7 +193,7 @@ async def restore(state: State, fact_id: NamedId, _: NoMembers) -> RestoredFact:
     """Make a superseded fact valid again; the facts that replaced it stay."""
     from recollect.facts.book import FactFilter  # noqa: PLC0415 - only where facts are asked for
 
-    def work(memory: Memory) -> RestoredFact:
+    def work(memory: MemoryParts) -> RestoredFact:
         state.scopes.history(memory, fact_id)
         try:
             done = memory.facts.restore(fact_id)
@@ -209,7 +209,7 @@ async def restore(state: State, fact_id: NamedId, _: NoMembers) -> RestoredFact:
 async def forget(state: State, fact_id: NamedId) -> ForgottenFact:
     """Remove a fact permanently; a fact that it superseded is valid again."""
 
-    def work(memory: Memory) -> ForgottenFact:
+    def work(memory: MemoryParts) -> ForgottenFact:
         state.scopes.history(memory, fact_id)
         before = {each.id for each in memory.facts.all()}
         forgotten = memory.facts.forget(fact_id)
@@ -222,7 +222,7 @@ async def forget(state: State, fact_id: NamedId) -> ForgottenFact:
     return shown
 
 
-def _check_scope(memory: Memory, fact_id: str, *, scope: str, scopes: VisibleScopes) -> None:
+def _check_scope(memory: MemoryParts, fact_id: str, *, scope: str, scopes: VisibleScopes) -> None:
     """Check that a fact exists and has this scope.
 
     Raises:

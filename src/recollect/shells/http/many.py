@@ -26,7 +26,7 @@ from recollect.errors import (
     StoreTooNewError,
     StoreUnreachableError,
 )
-from recollect.hosting.documents import PushedDocument
+from recollect.hosting.memory import PushedDocument
 from recollect.hosting.tokens import find_token
 from recollect.shells.guard import bearer_of
 from recollect.shells.hosted import CrowdedError, HostedMemory, HostThreads
@@ -35,8 +35,8 @@ from recollect.shells.http.documents import PushedList, PushedText
 from recollect.shells.http.errors import RequestError
 from recollect.shells.http.metrics import MEDIA_TYPE, Metrics, gauge
 from recollect.shells.http.operations import OPERATIONS, ApiDescription, openapi
-from recollect.shells.http.route import AGENT, Operation, admitted
-from recollect.shells.http.state import MEMORIES, MemoryState
+from recollect.shells.http.route import AGENT, Operation
+from recollect.shells.http.state import MEMORIES, MemoryState, admitted
 from recollect.shells.http.status import Health
 from recollect.version import __version__
 
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 
 ROOT = f"{MEMORIES}/{{{AGENT}}}"
 _OWN = "/api/"
-_OPENAI = "/v1/"
 _MINUTE = 60.0
 _MOST_COUNTED = 100_000  # memories whose requests are counted
 _LOOK_SECONDS = 2.0  # for the answer of the database to /health and /metrics
@@ -68,7 +67,7 @@ _LOG = logging.getLogger("recollect.http")
 class MemoriesState:
     """The state of a server of many memories: admits each request to the memory of its token."""
 
-    admits = (_OWN, _OPENAI)
+    admits = (_OWN,)
     needs_token = True
 
     def __init__(self, host: MemoryHost, *, is_read_only: bool = False) -> None:
@@ -80,7 +79,7 @@ class MemoriesState:
         self._looking: asyncio.Future[int | str] | None = None
         self._faults: set[str] = set()
 
-    async def admit(self, scope: Scope) -> MemoryState | ServerItself:
+    async def admit(self, scope: Scope) -> MemoryState | MemoriesState:
         """Return the state for a request.
 
         Raises:
@@ -89,7 +88,7 @@ class MemoriesState:
         """
         path: str = scope["path"]
         if not path.startswith(self.admits):
-            return ServerItself(self)
+            return self
         headers = Headers(scope=scope)
         token = await self._token(headers)
         agent = scope.get("path_params", {}).get(AGENT, token.agent)
@@ -220,26 +219,12 @@ class RequestRates:
         self._left[agent] = (left - 1, now)
 
 
-class ServerItself:
-    """The state of a request to the server itself, which writes nothing."""
-
-    is_read_only = True
-
-    def __init__(self, many: MemoriesState) -> None:
-        self.many = many
-
-    @staticmethod
-    def writing_refused() -> RequestError:
-        """Return the error for a request that may not write."""
-        return RequestError(403, "read_only", "Nothing is written here.", action="Ask a memory.")
-
-
-Itself = Annotated[ServerItself, Depends(admitted)]
+Itself = Annotated[MemoriesState, Depends(admitted)]
 
 
 async def health(state: Itself) -> Health:
     """Check whether the server works; needs no token."""
-    found = await state.many.look()
+    found = await state.look()
     if isinstance(found, str):
         raise RequestError(
             503,
@@ -253,10 +238,10 @@ async def health(state: Itself) -> Health:
 
 async def metrics(state: Itself) -> Response:
     """Return counters in Prometheus' text format: of all memories together."""
-    found = await state.many.look()
+    found = await state.look()
     lines = [
-        *state.many.metrics.lines(),
-        *state.many.metrics.memory_lines(),
+        *state.metrics.lines(),
+        *state.metrics.memory_lines(),
         *gauge(
             "recollect_database_up", "Whether the database answers.", int(isinstance(found, int))
         ),
@@ -279,17 +264,16 @@ MANY_OPERATIONS = (
     Operation("GET", "/metrics", metrics, None, media_type="text/plain"),
     Operation("GET", "/openapi.json", openapi, ApiDescription),
     *(_of_each_memory(each) for each in OPERATIONS if each.path.startswith(_OWN)),
-    *(each for each in OPERATIONS if each.path.startswith(_OPENAI)),
-    Operation("GET", f"{ROOT}/manifest", documents.manifest, PushedList, errors=(409,)),
-    Operation("GET", _DOCUMENT, documents.get_document, PushedText, errors=(404, 409)),
-    Operation("PUT", _DOCUMENT, documents.put_document, PushedDocument, status=201,
-              errors=(409, 412, 413, 507), writes=True, body_bytes=documents.BODY_BYTES),
-    Operation("DELETE", _DOCUMENT, documents.delete_document, PushedList, errors=(404, 409, 412),
+    Operation("GET", f"{ROOT}/manifest", documents.manifest, PushedList),
+    Operation("GET", _DOCUMENT, documents.get_document, PushedText),
+    Operation("PUT", _DOCUMENT, documents.put_document, PushedDocument, status=201, writes=True,
+              body_bytes=documents.BODY_BYTES),
+    Operation("DELETE", _DOCUMENT, documents.delete_document, PushedList,
               writes=True),
-    Operation("POST", f"{ROOT}/documents", documents.change_documents, PushedList,
-              errors=(404, 409, 412, 413, 507), writes=True, body_bytes=documents.BODY_BYTES),
-    Operation("GET", _VERSIONS, documents.document_versions, PushedList, errors=(404,)),
-    Operation("DELETE", _VERSIONS, documents.purge_document, documents.Purged, errors=(404, 409),
+    Operation("POST", f"{ROOT}/documents", documents.change_documents, PushedList, writes=True,
+              body_bytes=documents.BODY_BYTES),
+    Operation("GET", _VERSIONS, documents.document_versions, PushedList),
+    Operation("DELETE", _VERSIONS, documents.purge_document, documents.Purged,
               writes=True),
 )
 # fmt: on

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import bisect
 from collections import Counter, defaultdict
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -38,7 +37,6 @@ class Metrics:
         )
         self._searches: Counter[str] = Counter()
         self._degraded: Counter[str] = Counter()
-        self.started_at = datetime.now(tz=UTC)
         self.in_progress = 0
         self.abandoned = 0
 

@@ -61,7 +61,7 @@ async def documents(state: State, given: Annotated[DocumentsParameters, Query()]
         lambda memory: memory.overview.documents(
             limit=given.limit,
             offset=given.offset,
-            source=None if given.source == "all" else given.source,
+            source=given.source,
             since=given.since,
             before=given.before,
             path=given.path,

@@ -83,9 +83,8 @@ def must_be(text: str) -> WrapValidator:
     def check(value: object, validate: ValidatorFunctionWrapHandler) -> object:
         try:
             return validate(value)
-        except ValidationError as error:
-            is_text = error.errors()[0]["type"] != "string_unicode"
-            raise PydanticCustomError(_EXPECTED, text if is_text else "valid Unicode") from None
+        except ValidationError:
+            raise PydanticCustomError(_EXPECTED, text) from None
 
     return WrapValidator(check)
 
@@ -167,7 +166,7 @@ def read_query(
         sent.setdefault(name, []).append(_read_text(text, schema))
     for name, values in sent.items():
         if len(values) > 1 and properties[name].get("type") != "array":
-            raise ParameterError(f"{name} is given {len(values)} times.", param=name)
+            raise ParameterError(f"{name} is given {len(values)} times.")
     return [(name, each) for name, values in sent.items() for each in values]
 
 
@@ -194,15 +193,18 @@ def read_members(body: bytes, properties: Mapping[str, Json]) -> dict[str, objec
         sent = json.loads(body, parse_float=_read_float, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         raise ParameterError(
-            "The body is not JSON.", param=None, action="Send a JSON object in UTF-8."
+            "The body is not JSON.", action="Send a JSON object in UTF-8."
         ) from None
     if not isinstance(sent, dict):
         raise ParameterError(
-            "The body is not a JSON object.", param=None, action="Send {…} with named members."
+            "The body is not a JSON object.", action="Send {…} with named members."
         )
-    for name in sent:
+    for name, value in sent.items():
         if name not in properties:
             raise _unknown(name, properties)
+        if not _is_unicode(value):  # pydantic checks only plain texts itself
+            wanted = f"{name} must be valid Unicode, not {_shown(value)}."
+            raise ParameterError(wanted)
     return {name: value for name, value in sent.items() if value is not None}
 
 
@@ -230,20 +232,12 @@ def invalid(error: ErrorDetails, properties: Mapping[str, Json]) -> ParameterErr
     schema = properties[name]
     if error["type"] == "missing" and not inner:
         action = f"Give {name}: {schema.get('description')}"
-        return ParameterError(f"{name} is missing.", param=name, action=action)
+        return ParameterError(f"{name} is missing.", action=action)
     if error["type"] == _EXPECTED:
         wanted = error["msg"]
-    elif error["type"] == "string_unicode":
-        wanted = "valid Unicode"
     else:
         wanted = _expected(cast("Json", schema["items"]) if inner else schema)
-    return ParameterError(f"{name} must be {wanted}, not {_shown(error['input'])}.", param=name)
-
-
-def not_unicode(sent: Mapping[str, object]) -> ParameterError:
-    """Return that a choice is not valid Unicode: pydantic checks only plain texts itself."""
-    name = next(name for name, value in sent.items() if not _is_unicode(value))
-    return ParameterError(f"{name} must be valid Unicode, not {_shown(sent[name])}.", param=name)
+    return ParameterError(f"{name} must be {wanted}, not {_shown(error['input'])}.")
 
 
 def _expected(schema: Json) -> str:
@@ -271,7 +265,7 @@ def _unknown(name: str, properties: Mapping[str, Json]) -> ParameterError:
         action = f"It takes {', '.join(sorted(properties))}."
     else:
         action = "It takes none; see /openapi.json."
-    return ParameterError(f"There is no parameter {_shown(name)} here.", param=name, action=action)
+    return ParameterError(f"There is no parameter {_shown(name)} here.", action=action)
 
 
 def _shown(value: object) -> str:

@@ -25,11 +25,8 @@ from recollect.records import dataclass
 from recollect.shape import as_json
 from recollect.shells.http.bodies import DisconnectedError, read_body
 from recollect.shells.http.errors import (
-    OPENAI_PREFIX,
-    STATUS_MEANINGS,
     ErrorBody,
     JsonResponse,
-    OpenAiErrorBody,
     ParameterError,
     RequestError,
     error_response,
@@ -37,12 +34,12 @@ from recollect.shells.http.errors import (
 )
 from recollect.shells.http.parameters import (
     invalid,
-    not_unicode,
     read_members,
     read_query,
     schemas_of,
 )
 from recollect.shells.http.schema import model_of
+from recollect.shells.http.state import STATE, ServerState
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
@@ -59,20 +56,6 @@ ROUTE = "recollect.route"
 AGENT = "agent"
 """The parameter of a path that names one of many memories."""
 BEARER = "bearer"
-_STATE = "recollect.state"
-_EVERY_ERROR = (400, 403, 405, 414, 503)
-_BODY_ERRORS = (408, 413, 415)
-
-
-class Admitted(Protocol):
-    """The state that answers a request; its operation knows which kind it is."""
-
-    @property
-    def is_read_only(self) -> bool:
-        """Return whether operations that write are refused."""
-
-    def writing_refused(self) -> RequestError:
-        """Return the error for those."""
 
 
 class Admission(Protocol):
@@ -90,7 +73,7 @@ class Admission(Protocol):
     def admits(self) -> tuple[str, ...]:
         """Return how the paths start whose tokens `admit` checks, and not the guard."""
 
-    async def admit(self, scope: Scope) -> Admitted:
+    async def admit(self, scope: Scope) -> object:
         """Return the state that answers a request.
 
         Raises:
@@ -100,11 +83,6 @@ class Admission(Protocol):
 
     def shown(self, error: RecollectError) -> RecollectError:
         """Return an error as clients may see it."""
-
-
-async def admitted(request: Request) -> Any:  # noqa: ANN401 - the operation knows
-    """Return the state that a request was admitted to."""
-    return request.scope[_STATE]
 
 
 async def _named_agent(
@@ -121,13 +99,11 @@ class Operation:
     path: str
     run: Callable[..., Awaitable[object]]
     """Its parameters are those of the operation. Its name is the operationId, the first line of its
-    docstring the summary. It returns a record, a model or a response."""
+    docstring the summary. It returns a record or a response."""
     returns: type | None
     """The record that describes the JSON; None for text."""
     media_type: str = "application/json"
     status: int = 200
-    errors: tuple[int, ...] = ()
-    """Statuses of errors that not all operations have."""
     writes: bool = False
     """Refused by a read-only server."""
     is_public: bool = False
@@ -150,23 +126,11 @@ class Operation:
         found = await self.run(**given)
         if isinstance(found, Response):
             return found
-        body = found.model_dump(mode="json") if isinstance(found, BaseModel) else as_json(found)
-        return JsonResponse(body, status=self.status)
+        return JsonResponse(as_json(found), status=self.status)
 
-    def responses(self, *, needs_token: bool) -> dict[int | str, dict[str, Any]]:
-        """Return the description of its errors."""
-        statuses = {*_EVERY_ERROR, *self.errors}
-        if not self.is_public:
-            statuses.update((401, 429, 500) if needs_token else (429, 500))
-        if self.takes_body:
-            statuses.update(_BODY_ERRORS)
-        error = model_of(OpenAiErrorBody if self.path.startswith(OPENAI_PREFIX) else ErrorBody)
-        reference = {"schema": {"$ref": f"#/components/schemas/{error.__name__}"}}
-        content = {"content": {"application/json": reference}}
-        body: dict[str, Any] = content if self.returns is None else {"model": error}
-        return {
-            status: {"description": STATUS_MEANINGS[status], **body} for status in sorted(statuses)
-        }
+    def responses(self) -> dict[int | str, dict[str, Any]]:
+        """Return the description of its errors, whose status and text say what is wrong."""
+        return {"default": {"description": "The request failed.", "model": model_of(ErrorBody)}}
 
 
 class OperationRoute(APIRoute):
@@ -194,7 +158,7 @@ class OperationRoute(APIRoute):
             operation_id=operation.run.__name__,
             summary=operation.summary,
             response_description=operation.summary,
-            responses=operation.responses(needs_token=server.needs_token),
+            responses=operation.responses(),
             dependencies=[Depends(_named_agent)] if f"{{{AGENT}}}" in operation.path else None,
             openapi_extra={"security": [{BEARER: []}]} if needs_token else None,
         )
@@ -217,26 +181,24 @@ class OperationRoute(APIRoute):
         handle = super().get_route_handler()
 
         async def answer(request: Request) -> Response:
-            path = request.scope["path"]
             request.scope[ROUTE] = self.operation.path
             try:
                 return await self._respond(handle, request)
             except RecollectError as error:
-                return error_response(self._server.shown(error), path=path)
+                return error_response(self._server.shown(error))
             except DisconnectedError:
                 self._server.metrics.abandoned += 1
                 return _NoResponse()
             except Exception:  # noqa: BLE001 - a bug is logged, and its details stay here
                 _LOG.exception("%s %s failed.", self.operation.method, self.operation.path)
-                return error_response(internal_error(), path=path)
+                return error_response(internal_error())
 
         return answer
 
     async def _respond(
         self, handle: Callable[[Request], Coroutine[Any, Any, Response]], request: Request
     ) -> Response:
-        state = await self._server.admit(request.scope)
-        request.scope[_STATE] = state
+        state = request.scope[STATE] = await self._server.admit(request.scope)
         # A client that is slow to send its body takes no place from the others.
         whole = await self._read(state, request)
         try:
@@ -245,10 +207,8 @@ class OperationRoute(APIRoute):
         except RequestValidationError as error:
             properties = {**self.parameters, **self.path_parameters}
             raise invalid(error.errors()[0], properties) from None
-        except UnicodeEncodeError:
-            raise not_unicode(whole.members) from None
 
-    async def _read(self, state: Admitted, request: Request) -> _WholeRequest:
+    async def _read(self, state: object, request: Request) -> _WholeRequest:
         operation = self.operation
         media_type = request.headers.get("content-type", "").partition(";")[0]
         if operation.takes_body and media_type.strip().lower() != "application/json":
@@ -258,12 +218,12 @@ class OperationRoute(APIRoute):
                 "The body must be JSON.",
                 action="Send it with `Content-Type: application/json`.",
             )
-        if operation.writes and state.is_read_only:
+        if operation.writes and isinstance(state, ServerState) and state.is_read_only:
             raise state.writing_refused()
         most_bytes = operation.body_bytes or self._limits.body_bytes
         body = await read_body(request.receive, limits=replace(self._limits, body_bytes=most_bytes))
         if body and not operation.takes_body:
-            raise ParameterError("This operation takes no body.", param=None)
+            raise ParameterError("This operation takes no body.")
         known = {} if operation.takes_body else self.parameters
         query = read_query(request.query_params.multi_items(), known)
         members = read_members(body, self.parameters) if operation.takes_body else {}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import Query
-from pydantic import Field
+from pydantic import Field, create_model
 
 from recollect.records import dataclass
 from recollect.reports import RECALL_TOKENS
@@ -16,47 +16,54 @@ from recollect.shells.http.parameters import (
     Parameters,
     Question,
     ScopeName,
-    SourceOrAll,
     TagName,
 )
 from recollect.shells.http.state import State
-from recollect.text.days import end_of
-from recollect.types import MAX_TAGS, SearchRequest
+from recollect.types import MAX_RESULTS, MAX_TAGS, SearchRequest, search_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from recollect.reports import Excerpt, Recalled
-    from recollect.types import Hit, Results
+    from recollect.types import Argument, Hit, Results
 
-_CONVERTED = {"query", "source", "tag", "scope", "as_of", "highlight"}
-_SCOPES = "Also facts of this scope, such as user:ada."
+_KINDS: dict[str, Any] = {
+    "query": Question,
+    "tags": TagName,
+    "scopes": ScopeName,
+    "integer": Annotated[int, Field(ge=1, le=MAX_RESULTS)],
+    "number": Annotated[float, Field(ge=0, le=1)],
+    "string": Annotated[str, Field(min_length=1, max_length=1000)],
+    "boolean": bool,
+    "day": Day,
+}
+"""Types of parameters by their names, else by the type of the argument."""
 
 
-class SearchParameters(Parameters):
+def _parameter(each: Argument) -> tuple[Any, Any]:
+    """Return the type and the description of an argument of a search."""
+    kind = Literal[each.choices] if each.choices else _KINDS.get(each.name) or _KINDS[each.type]
+    if each.type == "array":
+        alias = each.name.removesuffix("s")
+        listed: Any = list[kind]  # type: ignore[valid-type]  # made here
+        return listed, Field([], alias=alias, max_length=MAX_TAGS, description=each.about)
+    if each.is_required:
+        return kind, Field(description=each.about)
+    kind = kind | None if each.default is None else kind
+    return kind, Field(each.default, description=each.about)
+
+
+_SCOPES = next(each.about for each in search_arguments("http") if each.name == "scopes")
+if TYPE_CHECKING:
+    SearchParameters = Parameters
+else:
+    SearchParameters = create_model(
+        "SearchParameters",
+        __base__=Parameters,
+        **{each.name: _parameter(each) for each in search_arguments("http")},
+        highlight=(bool, Field(False, description="Name the words that matched, and the tags.")),
+    )
     """Parameters of GET /api/search."""
-
-    query: Question = Field(description='The question; a "quoted phrase" is required if it occurs.')
-    max_results: int | None = Field(None, ge=1, le=1000, description="The most hits to return.")
-    min_score: float | None = Field(None, ge=0, le=1, description="Leave out lower scores.")
-    source: SourceOrAll = Field("all", description="Search only this source.")
-    since: Day | None = Field(None, description="Only notes dated on or after this day.")
-    before: Day | None = Field(None, description="Only notes dated before this day.")
-    path: str | None = Field(
-        None, min_length=1, max_length=1000, description="Only files that match this glob."
-    )
-    tag: list[TagName] = Field([], max_length=MAX_TAGS, description="Only notes with this tag.")
-    scope: list[ScopeName] = Field([], max_length=20, description=_SCOPES)
-    as_of: Day | None = Field(None, description="Facts that were valid on this day.")
-    include_superseded: bool = Field(default=False, description="Also superseded facts.")
-    fusion: Literal["calibrated", "weighted", "rrf"] | None = Field(
-        None, description="How the scores of the legs are combined."
-    )
-    explain: bool = Field(default=False, description="Explain each score.")
-    tail: bool = Field(default=True, description="Also hits far below the best.")
-    highlight: bool = Field(
-        default=False, description="Name the words of each hit that matched, and its tags."
-    )
 
 
 class RecallParameters(Parameters):
@@ -121,23 +128,15 @@ class RecallAnswer:
 
 async def search(state: State, given: Annotated[SearchParameters, Query()]) -> Answer:
     """Search for passages that answer a question."""
-    scopes = state.scopes.resolve(given.scope)
+    asked = given.model_dump()
+    is_for_page = asked.pop("highlight")
+    asked["scopes"] = state.scopes.resolve(asked["scopes"])
     await state.memory.wait_for_first_sync()
     synced = state.needs_sync
-    results = await state.memory.search(
-        SearchRequest(
-            given.query,
-            source=None if given.source == "all" else given.source,
-            tags=tuple(given.tag),
-            scopes=scopes,
-            as_of=end_of(given.as_of),
-            sync=synced,
-            **given.model_dump(exclude=_CONVERTED),  # the others are named like their fields
-        )
-    )
+    results = await state.memory.search(SearchRequest(**asked, sync=synced))
     state.note_search(results, synced=synced)
     hits: tuple[FoundHit, ...] = tuple(map(FoundHit, results.hits))
-    if given.highlight:
+    if is_for_page:
         tags = await state.memory.read(
             lambda memory: [memory.overview.tags_of(hit) for hit in results.hits]
         )

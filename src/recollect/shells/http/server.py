@@ -1,16 +1,14 @@
-"""Running the HTTP server: bind, open the memory, serve, stop in reverse order."""
+"""Running the HTTP server: open the memory, serve, stop in reverse order."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import secrets
 from typing import TYPE_CHECKING
 
 from recollect.records import dataclass
 from recollect.shells.guard import Guard, is_loopback
 from recollect.shells.http.app import build_app
-from recollect.shells.http.listen import Server, ServerLimits, address_of, bound
+from recollect.shells.http.listen import Server, ServerLimits
 from recollect.shells.http.state import ServerState
 from recollect.shells.serving import ServedMemory
 
@@ -39,42 +37,6 @@ class ServeOptions:
     limits: ServerLimits = ServerLimits()
 
 
-def serve_many(
-    open_host: Callable[[], MemoryHost],
-    *,
-    options: ServeOptions,
-    works: bool,
-    on_ready: Callable[[str], None],
-) -> None:
-    """Serve every memory of a database until a signal ends it.
-
-    Args:
-        open_host: opens the database.
-        options: where and to whom; its token is the operator's.
-        works: whether it also embeds what is pushed.
-        on_ready: called with the address once the server answers.
-
-    Raises:
-        UsageError: the address cannot be bound.
-        RecollectError: the database cannot be used.
-
-    """
-    from recollect.hosting.work import QueueWorker  # noqa: PLC0415 - only here
-
-    with bound(options.host, options.port, options="--host and --port") as listener:
-        address = f"{address_of(options.host, listener.getsockname()[1])}/"
-        with open_host() as host, contextlib.ExitStack() as stack:
-            if works:
-                worker = QueueWorker(host)
-                worker.start()
-                stack.callback(worker.stop)
-            asyncio.run(
-                run_many(
-                    host, options=options, listener=listener, on_ready=lambda _: on_ready(address)
-                )
-            )
-
-
 async def run_many(
     host: MemoryHost,
     *,
@@ -85,7 +47,7 @@ async def run_many(
     """Serve the memories of a host on a listening socket until a signal."""
     # Not at the top: a server of one memory needs none of it.
     from recollect.shells.http.many import MANY_OPERATIONS, ROOT, MemoriesState  # noqa: PLC0415
-    from recollect.shells.mcp.many import ManyMcp  # noqa: PLC0415
+    from recollect.shells.mcp.http import ManyMcp  # noqa: PLC0415
 
     # Nobody knows the token that keeps others from the counters, unless the operator names one. A
     # server with another name is behind a proxy, which passes on what others send.
@@ -109,36 +71,6 @@ async def run_many(
                 await server.serve(sockets=[listener])
     finally:
         state.close()
-
-
-def serve(
-    open_memory: Callable[[], Awaitable[AsyncMemory]],
-    *,
-    options: ServeOptions,
-    on_ready: Callable[[str], None],
-) -> None:
-    """Serve a memory until a signal ends it.
-
-    Args:
-        open_memory: opens the memory.
-        options: where and to whom.
-        on_ready: called with the address once the server answers.
-
-    Raises:
-        UsageError: the address cannot be bound.
-        RecollectError: the memory cannot be opened.
-
-    """
-    with bound(options.host, options.port, options="--host and --port") as listener:
-        address = f"{address_of(options.host, listener.getsockname()[1])}/"
-        asyncio.run(
-            run_server(
-                open_memory,
-                options=options,
-                listener=listener,
-                on_ready=lambda _server, _state: on_ready(address),
-            )
-        )
 
 
 async def run_server(

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import time
-from datetime import datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import Depends
+from fastapi import Depends, Request
 
 from recollect.errors import RecollectError
 from recollect.facts.files import FACTS_FOLDER
 from recollect.shells.http.errors import RequestError
 from recollect.shells.http.metrics import Metrics
-from recollect.shells.http.route import admitted
 from recollect.shells.scopes import VisibleScopes
+from recollect.shells.serving import within
 
 if TYPE_CHECKING:
     from starlette.datastructures import Headers
@@ -27,12 +24,13 @@ if TYPE_CHECKING:
     from recollect.shells.serving import ServedMemory
     from recollect.types import Results
 
+STATE = "recollect.state"
+"""Where a request's scope holds the state that it was admitted to."""
 MEMORIES = "/api/memories"
 """Where the paths of each of many memories start."""
 _MS_PER_SECOND = 1_000
 _LOG = logging.getLogger("recollect.http")
-_MAX_AGE_SECONDS = 10.0  # of the index size that /metrics reports
-_PATIENCE_SECONDS = 2.0  # how long /metrics waits for a newer one
+_PATIENCE_SECONDS = 2.0  # how long /metrics waits for the size of the index
 
 
 class ServerState:
@@ -65,16 +63,11 @@ class ServerState:
         self.needs_token = needs_token
         self.program = program
         self.metrics = metrics or Metrics()
-        self.started_at = self.metrics.started_at
         self.root = "/api"
         """Where the paths of its operations start."""
         self.is_degraded = False
         """Whether a leg did not run in the last search."""
         self._has_unsynced_write = False
-        self._size: Status | None = None
-        self._size_at = -_MAX_AGE_SECONDS
-        self._size_sync: datetime | None = None
-        self._measuring: asyncio.Task[None] | None = None
 
     @property
     def admits(self) -> tuple[str, ...]:
@@ -116,30 +109,15 @@ class ServerState:
         self.metrics.count_search(results.mode.value, degraded=results.degraded or {})
 
     async def index_size(self) -> Status | None:
-        """Return how much is indexed, at most some seconds old; None if unknown yet."""
-        is_old = time.monotonic() - self._size_at > _MAX_AGE_SECONDS
-        if is_old or self._size_sync != self.memory.last_sync.at:
-            if self._measuring is None or self._measuring.done():
-                self._measuring = asyncio.create_task(self._measure())
-            # During a long search the previous size has to do.
-            await asyncio.wait([self._measuring], timeout=_PATIENCE_SECONDS)
-        return self._size
-
-    async def _measure(self) -> None:
-        synced_at = self.memory.last_sync.at
+        """Return how much is indexed; None if the memory does not say so in time."""
         try:
-            status = await self.memory.read(lambda memory: memory.status())
+            return await within(_PATIENCE_SECONDS, self.memory.read(lambda memory: memory.status()))
         except RecollectError as error:
             _LOG.warning("%s %s", error.message, error.action)
-            return
-        self._size = status
-        self._size_at = time.monotonic()
-        self._size_sync = synced_at
+            return None
 
     async def close(self, *, seconds: float) -> None:
         """Stop the worker and close the memory, or end the process if that takes too long."""
-        if self._measuring is not None:
-            self._measuring.cancel()
         await self.memory.close_or_exit(seconds=seconds, exit_code=1)
 
 
@@ -204,6 +182,11 @@ class MemoryState(ServerState):
                 f"This token is for some scopes: it may not open the pages in {FACTS_FOLDER}.",
                 action="Use the operations on facts.",
             )
+
+
+async def admitted(request: Request) -> Any:  # noqa: ANN401 - the operation knows
+    """Return the state that a request was admitted to."""
+    return request.scope[STATE]
 
 
 State = Annotated[ServerState, Depends(admitted)]

@@ -1,11 +1,14 @@
-"""Operations on the server itself: health, status, sync, metrics."""
+"""Operations on the server itself: health, status, sync, metrics, the web page and its files."""
 
 from __future__ import annotations
 
+import asyncio
 from datetime import datetime
+from importlib.resources import files
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
-from fastapi import Query
+from fastapi import Path, Query
 from pydantic import Field
 from starlette.responses import Response
 
@@ -13,9 +16,9 @@ from recollect.records import dataclass
 from recollect.shape import Shape, json_of
 from recollect.shells.http.errors import ErrorReport, RequestError
 from recollect.shells.http.metrics import MEDIA_TYPE, gauge
-from recollect.shells.http.parameters import NoMembers, Parameters
+from recollect.shells.http.parameters import NoMembers, Parameters, must_be
 from recollect.shells.http.state import State
-from recollect.shells.render.index import outcome_json
+from recollect.shells.render.status import outcome_json
 from recollect.shells.serving import WorkerState
 from recollect.version import __version__
 
@@ -24,6 +27,19 @@ if TYPE_CHECKING:
 
     from recollect.reports import Status
     from recollect.shells.http.state import ServerState
+
+_MEDIA_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+FileName = Annotated[
+    str,
+    Field(max_length=100, pattern=r"^[a-z0-9][a-z0-9._-]*$"),
+    must_be("the name of a file of the page"),
+    Path(description="The name of a file of the page."),
+]
 
 
 class StatusParameters(Parameters):
@@ -134,3 +150,27 @@ def _gauges(state: ServerState, size: Status | None) -> Iterator[str]:
         {(("state", each),): int(each == state.memory.state) for each in get_args(WorkerState)},
     )
     yield from gauge("recollect_build_info", "The version.", {(("version", __version__),): 1})
+
+
+async def page() -> Response:
+    """Return the web page."""
+    return await asyncio.to_thread(_read, "index.html")
+
+
+async def static(name: FileName) -> Response:
+    """Return a file of the web page."""
+    return await asyncio.to_thread(_read, name)
+
+
+def _read(name: str) -> Response:
+    """Return a file of the page by its name among those that exist; no path is built from it."""
+    folder = files("recollect.shells") / "web"
+    known = {each.name: each for each in folder.iterdir()} if folder.is_dir() else {}
+    media_type = _MEDIA_TYPES.get(PurePosixPath(name).suffix)
+    if name not in known or media_type is None:
+        raise RequestError(
+            404, "not_found", "The page has no such file.", action="Open / for the page."
+        )
+    # Browsers check each time, so that after an upgrade the page and its files match.
+    headers = {"Cache-Control": "no-cache", "Content-Type": media_type}
+    return Response(known[name].read_bytes(), headers=headers)

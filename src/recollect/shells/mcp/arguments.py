@@ -10,16 +10,16 @@ import difflib
 import math
 from contextlib import suppress
 from datetime import date, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from recollect.errors import UsageError
-from recollect.records import dataclass
 from recollect.text.days import DAY_EXAMPLES, parse_day
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from recollect.shells.mcp.tools import Argument, ArgumentType, Tool
+    from recollect.shells.mcp.tools import Tool
+    from recollect.types import Argument, ArgumentType
 
     Value = str | int | float | bool | tuple[str, ...] | date
 
@@ -28,47 +28,15 @@ _MIN_SIMILARITY = 0.6  # of a name that is suggested instead of an unknown one
 _SHOWN_CHARS = 80
 
 
-@dataclass(frozen=True, slots=True)
-class Arguments:
-    """The arguments of one call, by their own names and in their types."""
-
-    values: Mapping[str, Value]
-
-    def text(self, name: str) -> str:
-        """Return a text, or an empty one."""
-        value = self.values.get(name, "")
-        return value if isinstance(value, str) else ""
-
-    def words(self, name: str) -> tuple[str, ...]:
-        """Return a list of words, or an empty one."""
-        value = self.values.get(name, ())
-        return value if isinstance(value, tuple) else ()
-
-    def integer(self, name: str) -> int | None:
-        """Return a whole number, or None."""
-        value = self.values.get(name)
-        return value if isinstance(value, int) else None
-
-    def number(self, name: str) -> float | None:
-        """Return a number, or None."""
-        value = self.values.get(name)
-        return value if isinstance(value, float) else None
-
-    def day(self, name: str) -> date | None:
-        """Return a day, or None."""
-        value = self.values.get(name)
-        return value if isinstance(value, date) else None
-
-
-def parse_arguments(tool: Tool, given: Mapping[str, object]) -> Arguments:
-    """Return the arguments of a call.
+def parse_arguments(tool: Tool, given: Mapping[str, object]) -> dict[str, Any]:
+    """Return the arguments of a call, by their own names and in their types.
 
     Raises:
         UsageError: one is unknown, given twice, missing, or has a value of the wrong type.
 
     """
     known = _spellings(tool)
-    values: dict[str, Value] = {}
+    values: dict[str, Any] = {}
     written: dict[str, str] = {}
     for name, value in given.items():
         argument = known.get(_normalised(name))
@@ -90,7 +58,7 @@ def parse_arguments(tool: Tool, given: Mapping[str, object]) -> Arguments:
             raise UsageError(
                 f"{tool.name} needs {argument.name}.", action=f"Call it with {argument.name}."
             )
-    return Arguments(values)
+    return values
 
 
 def _spellings(tool: Tool) -> dict[str, Argument]:

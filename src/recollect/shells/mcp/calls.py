@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from recollect.errors import RecollectError, SecretError, UsageError, WorkspaceError
 from recollect.facts.record import SAVE_PLACE, Provenance
 from recollect.shells.mcp import render
 from recollect.shells.mcp.arguments import parse_arguments
 from recollect.shells.mcp.resources import path_of
-from recollect.shells.parse import Location, parse_location, parse_source
+from recollect.shells.mcp.tools import SEARCH_FIELDS
+from recollect.shells.parse import Location, parse_location
 from recollect.shells.scopes import VisibleScopes
-from recollect.text.days import end_of, start_of
+from recollect.text.days import start_of
 from recollect.types import GLOBAL, SearchRequest
 
 if TYPE_CHECKING:
@@ -21,14 +22,15 @@ if TYPE_CHECKING:
 
     from recollect.facts.draft import RememberReport
     from recollect.facts.record import Fact
-    from recollect.memory import Memory
+    from recollect.parts import MemoryParts
     from recollect.reports import Excerpt
     from recollect.shells.hosted import HostedMemory
-    from recollect.shells.mcp.arguments import Arguments
     from recollect.shells.mcp.render import ToolResult
     from recollect.shells.mcp.tools import Tool
     from recollect.shells.serving import ServedMemory
     from recollect.types import Results
+
+    Arguments = dict[str, Any]
 
 MAX_TOKENS = 3000
 """The most a result takes unless the caller asks for more: about 12,000 characters."""
@@ -70,43 +72,43 @@ class Calls:
         results = await self._search(given)
         return render.search_result(
             results,
-            max_tokens=given.integer("maxTokens") or MAX_TOKENS,
+            max_tokens=given.get("maxTokens") or MAX_TOKENS,
             notices=self._served.take_notices(),
             is_partial=self._served.is_first_sync,
-            narrowed=[name for name in _NARROWING if given.values.get(name) not in (None, "all")],
+            narrowed=[name for name in _NARROWING if given.get(name) not in (None, "all")],
         )
 
     async def memory_get(self, given: Arguments) -> ToolResult:
         """Read lines of a file."""
-        place = _location(given.text("path"))
-        first, count = place.window(given.integer("from"), given.integer("lines"))
+        place = _location(given.get("path", ""))
+        first, count = place.window(given.get("from"), given.get("lines"))
         try:
             excerpt = await self._read(place.path, first, count)
         except RecollectError as error:
             return render.excerpt_failed(place.path, error)
-        return render.excerpt_result(excerpt, max_tokens=given.integer("maxTokens") or MAX_TOKENS)
+        return render.excerpt_result(excerpt, max_tokens=given.get("maxTokens") or MAX_TOKENS)
 
     async def memory_remember(self, given: Arguments) -> ToolResult:
         """Save a fact, by default in the server's own scope."""
-        scope = given.text("scope") or self._own_scope
+        scope = given.get("scope", "") or self._own_scope
         self._visible.resolve([scope])
-        supersedes = given.words("supersedes")
+        supersedes = given.get("supersedes", ())
 
-        def work(memory: Memory) -> RememberReport:
+        def work(memory: MemoryParts) -> RememberReport:
             for each in supersedes:
                 self._visible.history(memory, each)
             return memory.facts.remember(
-                given.text("text"),
-                category=given.text("category") or "other",
-                entity=given.text("entity"),
-                key=given.text("key"),
-                value=given.text("value"),
-                tags=given.words("tags"),
+                given.get("text", ""),
+                category=given.get("category", "") or "other",
+                entity=given.get("entity", ""),
+                key=given.get("key", ""),
+                value=given.get("value", ""),
+                tags=given.get("tags", ()),
                 scope=scope,
-                valid_from=start_of(given.day("validFrom")),
+                valid_from=start_of(given.get("validFrom")),
                 supersedes=supersedes,
                 provenance=Provenance.AGENT,
-                force=bool(given.values.get("force")),
+                force=given.get("force", False),
             )
 
         try:
@@ -117,9 +119,9 @@ class Calls:
     async def memory_forget(self, given: Arguments) -> ToolResult:
         """Forget a fact."""
 
-        def work(memory: Memory) -> Fact:
-            self._visible.history(memory, given.text("id"))
-            return memory.facts.forget(given.text("id"))
+        def work(memory: MemoryParts) -> Fact:
+            self._visible.history(memory, given.get("id", ""))
+            return memory.facts.forget(given.get("id", ""))
 
         return render.forgotten_result(await self._served.read(work))
 
@@ -139,28 +141,21 @@ class Calls:
 
     async def fetch(self, given: Arguments) -> ToolResult:
         """Return the whole note, or a long one from the found passage on."""
-        place = _location(given.text("id"))
+        place = _location(given.get("id", ""))
         excerpt = await self._read(place.path, 1, _ALL_LINES)
         start = place.start_line or 1
         if excerpt.next_line is not None and start > 1:
             excerpt = await self._read(place.path, start, _ALL_LINES)
-        return render.connector_fetch_result(given.text("id"), excerpt, max_tokens=_FETCH_TOKENS)
+        return render.connector_fetch_result(given.get("id", ""), excerpt, max_tokens=_FETCH_TOKENS)
 
     async def _search(self, given: Arguments) -> Results:
-        request = SearchRequest(
-            given.text("query"),
-            max_results=given.integer("maxResults"),
-            min_score=given.number("minScore"),
-            source=parse_source(given.text("source")),
-            since=given.day("since"),
-            before=given.day("before"),
-            path=given.text("path") or None,
-            tags=given.words("tags"),
-            scopes=self._visible.resolve(given.words("scope")),
-            as_of=end_of(given.day("asOf")),
-            include_superseded=bool(given.values.get("includeSuperseded")),
-            tail=False,
-        )
+        asked: dict[str, Any] = {
+            SEARCH_FIELDS[name].name: value
+            for name, value in given.items()
+            if name in SEARCH_FIELDS
+        }
+        asked["scopes"] = self._visible.resolve(given.get("scopes", ()))
+        request = SearchRequest(**asked, tail=False)
         await self._served.wait_for_first_sync()
         try:
             return await self._served.search(request)

@@ -8,6 +8,7 @@ to send; a GET is answered with 405, as the protocol provides.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
 import sys
@@ -15,26 +16,39 @@ from typing import TYPE_CHECKING, Any
 
 from mcp.server.transport_security import TransportSecuritySettings
 
-from recollect.errors import UsageError
+from recollect.errors import RecollectError, UsageError
 from recollect.shells.guard import Guard, RequestOrigin, read_token, require_token
 from recollect.shells.http.bodies import framing_error, with_whole_bodies
-from recollect.shells.http.errors import error_response, refused_response, unknown_method
+from recollect.shells.http.errors import error_response, unknown_method
 from recollect.shells.http.listen import Server, ServerLimits, address_of, bound
-from recollect.shells.mcp.server import CLOSE_SECONDS, make_server, serve_memory
+from recollect.shells.http.route import AGENT, ROUTE
+from recollect.shells.http.state import MEMORIES, MemoryState
+from recollect.shells.mcp.server import (
+    CALL_SECONDS,
+    CLOSE_SECONDS,
+    USAGE,
+    McpMemory,
+    make_server,
+    serve_memory,
+    server_of,
+)
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Sequence
+    from collections.abc import AsyncIterator, Sequence
     from pathlib import Path
 
+    from mcp.server.context import ServerRequestContext
     from mcp.server.lowlevel.server import Server as McpServer
     from starlette.applications import Starlette
-    from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from recollect.shells.mcp.options import McpOptions
+    from recollect.shells.http.errors import RequestError
+    from recollect.shells.http.many import MemoriesState
+    from recollect.shells.mcp.server import McpOptions
 
 PATH = "/mcp"
+_MEMORY = "recollect.memory"  # where a request's scope holds what it may use
 _LOOPBACK = "127.0.0.1"
 _LIMITS = ServerLimits(stop_seconds=2)
 """Clients that listen for messages never disconnect by themselves."""
@@ -104,19 +118,60 @@ def guarded(app: ASGIApp, guard: Guard) -> ASGIApp:
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         refusal = _refusal(scope, guard) if scope["type"] == "http" else None
-        await (refusal or app)(scope, receive, send)
+        responding = error_response(refusal) if refusal else app
+        await responding(scope, receive, send)
 
     return answer
 
 
-def _refusal(scope: Scope, guard: Guard) -> Response | None:
-    path = scope["path"]
-    ambiguous = framing_error(scope)
-    if ambiguous is not None:
-        return error_response(ambiguous, path=path)
-    refused = guard.refusal(RequestOrigin.from_headers(scope["headers"]))
-    if refused is not None:
-        return refused_response(refused, path=path)
-    if path == PATH and scope["method"] != "POST":
-        return error_response(unknown_method(scope["method"], {"POST"}), path=path)
-    return None
+def _refusal(scope: Scope, guard: Guard) -> RequestError | None:
+    refusal = framing_error(scope) or guard.refusal(RequestOrigin.from_headers(scope["headers"]))
+    if refusal is None and scope["path"] == PATH and scope["method"] != "POST":
+        return unknown_method(scope["method"], {"POST"})
+    return refusal
+
+
+class ManyMcp:
+    """The tools of many memories: an application that serves the memory that a token opens.
+
+    The guard of the HTTP server stands in front, and the token is checked as for every operation.
+    """
+
+    def __init__(self, state: MemoriesState) -> None:
+        self._state = state
+        told = f"This is the user's memory. {USAGE}"
+        self._app = stateless_app(server_of(_memory_of, instructions=told))
+        self._whole = with_whole_bodies(self._app, limits=ServerLimits())
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Run what the SDK needs besides requests."""
+        async with self._app.router.lifespan_context(self._app):
+            yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        scope[ROUTE] = f"{MEMORIES}/{{{AGENT}}}{PATH}"
+        if scope["method"] != "POST":
+            refused = error_response(unknown_method(scope["method"], {"POST"}))
+            await refused(scope, receive, send)
+            return
+        try:
+            state = await self._state.admit(scope)
+        except RecollectError as error:
+            refused = error_response(self._state.shown(error))
+            await refused(scope, receive, send)
+            return
+        assert isinstance(state, MemoryState)  # noqa: S101 - its path has an agent
+        # As for a server of one memory: scopes are seen only if they are named.
+        scopes = state.scopes.names or frozenset()
+        served = state.memory.limited_to(scopes, call_seconds=CALL_SECONDS)
+        memory = McpMemory(served, scopes=scopes, read_only=state.is_read_only)
+        inner = {**scope, "path": PATH, "raw_path": PATH.encode(), "root_path": "", _MEMORY: memory}
+        await self._whole(inner, receive, send)
+
+
+def _memory_of(context: ServerRequestContext[Any, Any]) -> McpMemory:
+    assert context.request is not None  # noqa: S101 - every message comes with a request
+    memory: McpMemory = context.request.scope[_MEMORY]
+    return memory

@@ -17,9 +17,8 @@ from recollect.records import dataclass
 from recollect.shape import as_json, json_of
 from recollect.shells.mcp.resources import uri_of
 from recollect.shells.render.facts import remembered_notices
-from recollect.shells.render.index import outcome_json
 from recollect.shells.render.search import also_in_text
-from recollect.shells.render.status import status_text
+from recollect.shells.render.status import outcome_json, status_text
 from recollect.text.safe import fenced, neutralised, on_one_line
 from recollect.text.size import estimate_tokens
 from recollect.types import HEADING_SEPARATOR, Leg, Mode

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
@@ -14,7 +12,7 @@ from recollect.errors import NotFoundError, RecollectError
 from recollect.text.safe import neutralised, on_one_line
 
 if TYPE_CHECKING:
-    from recollect.memory import Memory
+    from recollect.parts import MemoryParts
     from recollect.shells.hosted import HostedMemory
     from recollect.shells.serving import ServedMemory
 
@@ -60,13 +58,13 @@ class Resources:
         self._served = served
 
     async def page(self, cursor: str | None) -> dict[str, object]:
-        """Return the next files after the cursor, sorted by path.
+        """Return the next files after the cursor, which is the last URI of the page before.
 
         Raises:
-            MCPError: the cursor is not valid, or the memory cannot be opened.
+            MCPError: the memory cannot be opened.
 
         """
-        after = "" if cursor is None else _read_cursor(cursor)
+        after = path_of(cursor or "") or ""
         try:
             async with self._served.time_limit():
                 paths = await self._served.read(lambda memory: memory.paths())
@@ -80,7 +78,7 @@ class Resources:
             ]
         }
         if len(rest) > PAGE_FILES:
-            shape["nextCursor"] = _cursor(rest[PAGE_FILES - 1])
+            shape["nextCursor"] = uri_of(rest[PAGE_FILES - 1])
         return shape
 
     async def text(self, uri: str) -> str:
@@ -103,7 +101,7 @@ class Resources:
             raise _failed(error) from error
 
 
-def _read_all(memory: Memory, path: str) -> str:
+def _read_all(memory: MemoryParts, path: str) -> str:
     parts: list[str] = []
     line: int | None = 1
     while line is not None and len(parts) < _EXCERPTS:
@@ -113,17 +111,6 @@ def _read_all(memory: Memory, path: str) -> str:
     if line is not None:
         parts.append(f"[More content available. Use memory_get with from={line} to continue.]")
     return "\n".join(parts)
-
-
-def _cursor(path: str) -> str:
-    return base64.urlsafe_b64encode(path.encode()).decode()
-
-
-def _read_cursor(cursor: str) -> str:
-    try:
-        return base64.b64decode(cursor, altchars=b"-_", validate=True).decode()
-    except (binascii.Error, ValueError) as error:
-        raise MCPError(types.INVALID_PARAMS, "The cursor is not valid.") from error
 
 
 def _failed(error: RecollectError) -> MCPError:

@@ -7,31 +7,15 @@ needed are accepted but not listed.
 
 from __future__ import annotations
 
-from dataclasses import field
-from typing import TYPE_CHECKING, Literal
+from dataclasses import field, replace
+from typing import TYPE_CHECKING
 
 from recollect.records import dataclass
-from recollect.shells.parse import SOURCES
+from recollect.shape import camel
+from recollect.types import Argument, search_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-ArgumentType = Literal["string", "integer", "number", "boolean", "array", "day"]
-"""A JSON type, or a day, which is a string in JSON."""
-
-
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """One argument of a tool."""
-
-    name: str
-    type: ArgumentType
-    description: str = ""
-    aliases: str = ""
-    """Other names that models use, separated by spaces; case, dashes and plurals do not matter."""
-    choices: tuple[str, ...] = ()
-    is_required: bool = False
-    is_listed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +41,9 @@ class Tool:
         return {name: [] if members[name]["type"] == "array" else "" for name in required}
 
 
-_QUERY = Argument(
-    "query",
-    "string",
-    "The question as you would ask a colleague, with names and ids as written; not a list of "
-    'keywords. A "quoted phrase" is required if it occurs.',
-    aliases="q search text question prompt searchQuery queryText input",
-    is_required=True,
-)
-_SINCE = "after afterDate fromDate startDate dateFrom sinceDate"
-_BEFORE = "until beforeDate untilDate toDate endDate dateTo"
-_SCOPE = Argument("scope", "array", aliases="scopes audience", is_listed=False)
+SEARCH_FIELDS = {camel(each.name): each for each in search_arguments("mcp")}
+"""The arguments of a search by their names here; their own names are those of a SearchRequest."""
+_SEARCH = tuple(replace(each, name=name) for name, each in SEARCH_FIELDS.items())
 _MAX_TOKENS = Argument(
     "maxTokens",
     "integer",
@@ -102,30 +78,7 @@ TOOLS = (
         "Search memory: notes, daily logs, facts, past sessions. Do this before you answer about "
         "earlier work, decisions, dates, people, preferences or todos. Tell the user if the "
         "answer says memory is unavailable, incomplete or uncertain. Read more with memory_get.",
-        (
-            _QUERY,
-            Argument(
-                "maxResults",
-                "integer",
-                "Default 6",
-                aliases="limit k topK pageSize perPage n count numResults",
-            ),
-            Argument(
-                "minScore",
-                "number",
-                "0 to 1",
-                aliases="threshold minSimilarity similarityThreshold scoreThreshold",
-            ),
-            Argument("source", "string", aliases="corpus", choices=SOURCES),
-            Argument("since", "day", "First day: 2026-02-01, yesterday, 7d", aliases=_SINCE),
-            Argument("before", "day", "Only days before this one", aliases=_BEFORE),
-            Argument("path", "string", "Glob", aliases="file glob pathGlob folder"),
-            Argument("tags", "array", aliases="labels hashtags"),
-            _MAX_TOKENS,
-            _SCOPE,
-            Argument("asOf", "day", aliases="asOfDate at", is_listed=False),
-            Argument("includeSuperseded", "boolean", aliases="superseded", is_listed=False),
-        ),
+        (*_SEARCH, _MAX_TOKENS),
         output_schema=_results(_HIT, confident={"type": "boolean"}, warning={"type": "string"}),
     ),
     Tool(
@@ -202,7 +155,7 @@ TOOLS = (
     Tool(
         "search",
         "Same as memory_search, for clients that need this name.",
-        (_QUERY,),
+        _SEARCH[:1],
         output_schema=_results(_object("id title url", "text")),
         is_for_connectors=True,
     ),

@@ -164,27 +164,6 @@ def _compared(evaluation: Evaluation) -> Iterator[Line]:
     yield "", ""
     yield "* your current settings", "dim"
     yield "", ""
-    yield from _kinds_compared([outcome for outcome in ranked if outcome.overall is not None])
-
-
-def _kinds_compared(outcomes: Sequence[Outcome]) -> Iterator[Line]:
-    kinds = outcomes[0].kinds if outcomes else {}
-    if len(kinds) < 2:  # noqa: PLR2004 - one kind is all of them
-        return
-    yield from table(
-        [
-            [_head("ndcg", 0), "cases", *(outcome.run.variant.name for outcome in outcomes)],
-            *(
-                [
-                    _cut(kind),
-                    str(summary.cases),
-                    *(f"{outcome.kinds[kind].marks['ndcg'].mean:.2f}" for outcome in outcomes),
-                ]
-                for kind, summary in kinds.items()
-            ),
-        ]
-    )
-    yield "", ""
 
 
 def _abstention(outcomes: Sequence[Outcome]) -> Iterator[Line]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
 from recollect.records import dataclass
@@ -18,9 +17,8 @@ if TYPE_CHECKING:
     from recollect.facts.draft import RememberReport, RestoreReport, SupersedeReport
     from recollect.facts.extract.plan import ExtractionPlan
     from recollect.facts.extract.run import ExtractionReport
-    from recollect.facts.likeness import Duplicate, DuplicateGroup
     from recollect.facts.record import Fact
-    from recollect.facts.rules import Verdict
+    from recollect.facts.rules import Duplicate, DuplicateGroup, Verdict
     from recollect.reports import Failure
     from recollect.shape import Json
     from recollect.shells.render.shared import Line
@@ -230,8 +228,6 @@ def group_text(group: DuplicateGroup) -> Iterator[Line]:
 
 def remembered_notices(remembered: RememberReport) -> Iterator[str]:
     """Yield the notices for programs, including what the text form says in its lines."""
-    if remembered.because and remembered.fact.expires:
-        yield f"It expires on {_day(remembered.fact.expires)} because {remembered.because}."
     for other in remembered.contradicts:
         yield f"It contradicts {other.id}, which is also valid."
     for each in remembered.decision.duplicates:
@@ -245,9 +241,8 @@ def remembered_text(remembered: RememberReport, *, program: str) -> Iterator[Lin
     yield f"{fact.id}  {fact.text}", "bold"
     since = f", valid from {_day(fact.valid_from)}" if fact.valid_from else ""
     others = [other for other in decision.others if other.id != fact.id]
-    because = f" because {remembered.because}" if remembered.because else ""
     verdict = _VERDICTS[decision.verdict.value].format(
-        when=since + _until(fact) + because,
+        when=since + _until(fact),
         others="this fact" if len(others) == 1 else "these facts",
     )
     yield f"  {verdict}{_why(decision.reason, others)}{':' if others else ''}", "dim"
@@ -278,10 +273,6 @@ def _below(facts: Iterable[Fact]) -> Iterator[Line]:
 def _proposals(remembered: RememberReport, program: str) -> Iterator[tuple[str, str]]:
     """Yield the commands to run next and when to use each, the likeliest first."""
     fact = remembered.fact
-    if remembered.because:
-        scope = "" if str(fact.scope) == "global" else f" --scope {shlex.quote(str(fact.scope))}"
-        text = shlex.quote(fact.text)
-        yield f"{program} remember{scope} --expires never -- {text}", "keeps it."
     for other in remembered.contradicts:
         yield _supersede(other, fact, program), f"if {fact.id} is right."
     for each in remembered.decision.duplicates:

@@ -65,7 +65,6 @@ def installed_json(installed: Installed) -> Json:
         "written": installed.is_written,
         "command": [command, *arguments] if starts else None,
         "env": installed.launch.environ if starts else {},
-        "ownCommand": installed.own_command,
         "files": [
             {
                 "path": each.file,
@@ -90,6 +89,3 @@ def _to_be_written(installed: Installed) -> Iterator[Line]:
         else:
             yield from diff_lines(each.diff, max_chars=_LINE_CHARS)
         yield "", ""
-    if installed.own_command:
-        yield f"{installed.agent.title}'s own command for the server:", "bold"
-        yield installed.own_command, ""

@@ -6,6 +6,7 @@ The same terms that found a chunk mark its words, so `climbing` is marked for `c
 from __future__ import annotations
 
 import re
+import textwrap
 import unicodedata
 from typing import TYPE_CHECKING
 
@@ -72,53 +73,19 @@ def _lines(text: str, heading: Sequence[str]) -> Iterator[str]:
 
 
 def _is_said(line: str, heading: Sequence[str]) -> bool:
-    return _says_something(line) and not _repeats(line, heading)
-
-
-def _says_something(line: str) -> bool:
-    """Tell a line from the rule of a table, the edge of a code block and an empty one."""
-    return not line.startswith(_FENCES) and any(map(str.isalnum, line))
-
-
-def _repeats(line: str, heading: Sequence[str]) -> bool:
+    """Return whether a line is text, not a rule, the edge of a code block or a shown heading."""
+    if line.startswith(_FENCES) or not any(map(str.isalnum, line)):
+        return False
     found = _HEADING.fullmatch(line)
-    return found is not None and found[1].strip() in heading
+    return found is None or found[1].strip() not in heading
 
 
-def _wrapped(line: str, room: int) -> Iterator[str]:
-    """Yield a line in rows, broken at spaces where there are any."""
-    row, used = "", 0
-    for word in line.split():
-        size = _cells(word)
-        if row and used + 1 + size > room:
-            yield row
-            row, used = "", 0
-        while size > room:  # a script without spaces, or an address
-            cut = _fitting(word, room)
-            yield word[:cut]
-            word, size = word[cut:], _cells(word[cut:])  # noqa: PLW2901 - what is left of it
-        row = f"{row} {word}" if row else word
-        used = used + 1 + size if used else size
-    if row:
-        yield row
-
-
-def _fitting(word: str, room: int) -> int:
-    """Return how many characters of a word fit, at least one."""
-    used = 0
-    for at, char in enumerate(word):
-        used += _cells(char)
-        if used > room:
-            return max(at, 1)
-    return len(word)
-
-
-def _cells(text: str) -> int:
-    """Return how many cells of a terminal a text takes."""
-    if text.isascii():
-        return len(text)
-    wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
-    return len(text) + wide - sum(unicodedata.combining(char) > 0 for char in text)
+def _wrapped(line: str, room: int) -> list[str]:
+    """Return a line in rows, broken at spaces where there are any."""
+    is_wide = any(unicodedata.east_asian_width(char) in "WF" for char in line)
+    return textwrap.wrap(
+        " ".join(line.split()), room // 2 if is_wide else room, break_on_hyphens=False
+    )
 
 
 def _marked(row: str, wanted: frozenset[str]) -> Iterator[Line]:

@@ -82,6 +82,8 @@ logging.getLogger("psycopg").addHandler(logging.NullHandler())
 class ConnectionLostError(StoreUnreachableError):
     """A connection ended in the middle of a transaction: the same may work on another one."""
 
+    kind = "store_unreachable"
+
 
 @contextlib.contextmanager
 def patience(seconds: float) -> Iterator[None]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import threading
+import time
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from recollect.stores import term_counts
-from recollect.stores.base import DocumentStore, Loaded, is_expected
+from recollect.stores.base import Loaded, is_expected
 from recollect.stores.bm25 import FIELD_WEIGHTS
 from recollect.stores.postgres.connect import run
-from recollect.stores.postgres.keys import KeyMaker
 from recollect.stores.postgres.rows import CHUNK_COLUMNS, CHUNK_TABLES, KNOWN, chunk_of, known_of
 from recollect.stores.postgres.tenant import TenantTables
+from recollect.stores.summary import loaded_of
 from recollect.types import ChunkKey, SupersededFact
 
 if TYPE_CHECKING:
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
 
     from recollect.stores.base import DocumentWrite, Name
     from recollect.stores.postgres.connect import Connection
-    from recollect.types import Chunk, Document, Fingerprint, Known, Scope, SourceKind
+    from recollect.types import Chunk, Fingerprint, Known, Scope, SourceKind
 
 _INSERT_DOCUMENT = """
     INSERT INTO documents (tenant, id, source, path, digest, size_bytes, mtime_ns, is_settled,
@@ -72,10 +75,32 @@ _SUPERSEDED = """
 """
 _NAMED = " AND (source, path) IN (SELECT * FROM unnest(%s::text[], %s::text[]))"
 _MOST_FREQUENT = 32_767  # a smallint; BM25 saturates long before
+_EPOCH_MS = 1_700_000_000_000
+_RANDOM_BITS = 12
+_COUNT_BITS = 10  # ids that one process makes in a millisecond before it borrows from the next
+
+
+class KeyMaker:
+    """Makes ascending ids of 63 bits: time, then a count, then bits that are the process's own."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._last = 0
+        self._own = int.from_bytes(os.urandom(2), "big") % (1 << _RANDOM_BITS)
+
+    def make(self, count: int) -> list[int]:
+        """Return ids, each greater than all that this process has made before."""
+        with self._lock:
+            now = (time.time_ns() // 1_000_000 - _EPOCH_MS) << _COUNT_BITS
+            first = max(self._last + 1, now)
+            self._last = first + count - 1
+        return [(number << _RANDOM_BITS) | self._own for number in range(first, first + count)]
+
+
 _make_keys = KeyMaker().make
 
 
-class PostgresDocuments(TenantTables, DocumentStore):
+class PostgresDocuments(TenantTables):
     """Stores documents, chunks and postings."""
 
     def known(self, names: Iterable[Name] | None = None) -> Mapping[Name, Known]:
@@ -88,10 +113,10 @@ class PostgresDocuments(TenantTables, DocumentStore):
         return {(row.source, row.path): row for row in map(known_of, rows)}
 
     def put_many(self, writes: Sequence[DocumentWrite], *, jointly: bool = False) -> list[bool]:
-        fields = [[term_counts.field_terms(chunk) for chunk in write.chunks] for write in writes]
+        fields = [[*map(term_counts.field_terms, write.chunks or ())] for write in writes]
         with self._session.writing() as connection, connection.pipeline():
             self._lock(connection)
-            if jointly and not all(is_expected(self, write) for write in writes):
+            if jointly and not all(is_expected(write, self.known) for write in writes):
                 return [False] * len(writes)
             return [
                 self._put(connection, write, terms)
@@ -105,8 +130,13 @@ class PostgresDocuments(TenantTables, DocumentStore):
         fields: Sequence[tuple[list[str], ...]],
     ) -> bool:
         document = write.document
-        if not is_expected(self, write):
+        if not is_expected(write, self.known):
             return False
+        stats = (document.stat.size_bytes, document.stat.mtime_ns, document.is_settled)
+        if write.chunks is None:
+            own = (self._tenant, document.source.value, document.path, document.digest)
+            run(connection, _TOUCH, (*stats, *own))
+            return True
         self._delete(connection, document.path, document.source)
         owner, *keys = _make_keys(len(write.chunks) + 1)
         run(
@@ -118,9 +148,7 @@ class PostgresDocuments(TenantTables, DocumentStore):
                 document.source.value,
                 document.path,
                 document.digest,
-                document.stat.size_bytes,
-                document.stat.mtime_ns,
-                document.is_settled,
+                *stats,
                 write.recipe,
                 document.when,
             ),
@@ -156,23 +184,6 @@ class PostgresDocuments(TenantTables, DocumentStore):
                 run(connection, _INSERT_FACT, (self._tenant, key, *mark))
         run(connection, _COUNT, (len(keys), sum(lengths), len(keys), self._tenant))
         return True
-
-    def touch_many(self, documents: Sequence[Document]) -> None:
-        rows = [
-            (
-                each.stat.size_bytes,
-                each.stat.mtime_ns,
-                each.is_settled,
-                self._tenant,
-                each.source.value,
-                each.path,
-                each.digest,
-            )
-            for each in documents
-        ]
-        if rows:
-            with self._session.writing() as connection, connection.cursor() as cursor:
-                cursor.executemany(_TOUCH, rows)
 
     def drop_many(self, gone: Sequence[Known]) -> None:
         with self._session.writing() as connection, connection.pipeline():
@@ -215,27 +226,12 @@ class PostgresDocuments(TenantTables, DocumentStore):
             )
             found = {row[0]: row for row in run(connection, statement, (self._tenant, list(keys)))}
         rows = [found[key] for key in keys if key in found]
-        chunks = [chunk_of(row) for row in rows]
-        width = next((len(row[-1]) for row in rows if row[-1] is not None), 0)
-        vectors = np.zeros((len(rows), width), dtype=np.float32)
-        has_vector = np.array([row[-1] is not None for row in rows], dtype=np.bool_)
-        for place, row in enumerate(rows):
-            if row[-1] is not None:
-                vectors[place] = row[-1]
-        return Loaded(
-            keys=tuple(ChunkKey(row[0]) for row in rows),
-            chunks=chunks,
-            paths=[chunk.path for chunk in chunks],
-            sources=[chunk.source for chunk in chunks],
-            start_lines=[chunk.start_line for chunk in chunks],
-            end_lines=[chunk.end_line for chunk in chunks],
-            days=[chunk.when for chunk in chunks],
-            importance=[chunk.importance for chunk in chunks],
-            texts=[chunk.text for chunk in chunks],
+        return loaded_of(
+            [ChunkKey(row[0]) for row in rows],
+            [chunk_of(row) for row in rows],
+            lengths=[row[-2] for row in rows],
             counts=term_counts.count([row[-3] for row in rows], terms),
-            lengths=np.array([row[-2] for row in rows], dtype=np.int64),
-            vectors=vectors,
-            has_vector=has_vector,
+            vectors=[row[-1] for row in rows],
         )
 
     def superseded(self, scope: Scope) -> Sequence[SupersededFact]:

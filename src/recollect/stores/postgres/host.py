@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from recollect.errors import StoreError
 from recollect.stores.postgres.connect import Session, connected, shown, translated
 from recollect.stores.postgres.pushed import PostgresPushed
@@ -9,7 +11,9 @@ from recollect.stores.postgres.queue import PostgresQueue
 from recollect.stores.postgres.schema import SCHEMA, server_role
 from recollect.stores.postgres.store import PostgresStore, require_tables
 from recollect.stores.postgres.tokens import PostgresTokens
-from recollect.stores.pushed import MemoryLimits, StoreHost
+
+if TYPE_CHECKING:
+    from recollect.stores.pushed import MemoryLimits
 
 _MAY_SERVE = """
     SELECT current_user, bool_and(has_table_privilege(name, kind))
@@ -17,7 +21,7 @@ _MAY_SERVE = """
 """
 
 
-class PostgresHost(StoreHost):
+class PostgresHost:
     """The memories of one database. Each call returns a handle for one thread."""
 
     def __init__(self, address: str, *, limits: MemoryLimits) -> None:
@@ -27,21 +31,27 @@ class PostgresHost(StoreHost):
 
     @property
     def location(self) -> str:
+        """Where it is, without a password."""
         return self._pool.location
 
     def store(self, agent: str) -> PostgresStore:
+        """Return the store of one memory."""
         return PostgresStore(Session(self._address, agent))
 
     def pushed(self, agent: str) -> PostgresPushed:
+        """Return the pushed documents of one memory."""
         return PostgresPushed(Session(self._address, agent), limits=self._limits)
 
     def tokens(self) -> PostgresTokens:
+        """Return the tokens of all memories."""
         return PostgresTokens(self._address)
 
     def queue(self) -> PostgresQueue:
+        """Return the queue of work."""
         return PostgresQueue(self._address)
 
     def close(self) -> None:
+        """Release the connections."""
         self._pool.close()
 
 

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.reports import Amount, Amounts, DaySummary, Documents
-from recollect.stores.base import StoreOverview
 from recollect.stores.postgres.adapt import original
 from recollect.stores.postgres.connect import run
-from recollect.stores.postgres.rows import occurring_phrases, scope_condition
+from recollect.stores.postgres.rows import scope_condition
 from recollect.stores.postgres.tenant import TenantTables
 from recollect.stores.summary import summarize
 from recollect.types import SourceKind
@@ -18,7 +17,7 @@ from recollect.types import SourceKind
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from recollect.types import Fingerprint, Phrase, Scope
+    from recollect.types import Fingerprint, Scope
 
 _JOINED = "chunks c JOIN documents d ON d.tenant = c.tenant AND d.id = c.document"
 # A file of facts is as large as those of its facts that are seen. Headings have any length, and an
@@ -43,7 +42,7 @@ _EMBEDDED = f"""
 """  # noqa: S608 - our own column names
 
 
-class PostgresOverview(TenantTables, StoreOverview):
+class PostgresOverview(TenantTables):
     """Counts and samples what is stored."""
 
     def version(self) -> tuple[int, ...]:
@@ -60,10 +59,6 @@ class PostgresOverview(TenantTables, StoreOverview):
             condition = scope_condition(connection, scope, tenant=self._tenant)
             row = run(connection, _ANY.format(condition=condition), condition.values).fetchone()
         return bool(row and row[0])
-
-    def occurring_phrases(self, scope: Scope) -> frozenset[Phrase]:
-        with self._session.reading() as connection:
-            return occurring_phrases(connection, scope, tenant=self._tenant)
 
     def documents(self, scope: Scope, *, limit: int, offset: int) -> Documents:
         with self._session.reading() as connection:

@@ -12,7 +12,7 @@ from recollect.stores.notes import WORKSPACE
 from recollect.stores.postgres.connect import run
 from recollect.stores.postgres.queue import ENQUEUE
 from recollect.stores.postgres.tenant import TenantTables
-from recollect.stores.pushed import KEPT_VERSIONS, PUSHED, PushedDocument, PushedDocuments
+from recollect.stores.pushed import KEPT_VERSIONS, PUSHED, PushedDocument
 from recollect.types import digest_of
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ _DROP_OLDEST = """
 _MEGA = 1_000_000
 
 
-class PostgresPushed(TenantTables, PushedDocuments):
+class PostgresPushed(TenantTables):
     """The pushed documents of one tenant."""
 
     def __init__(self, session: Session, *, limits: MemoryLimits) -> None:
@@ -83,12 +83,19 @@ class PostgresPushed(TenantTables, PushedDocuments):
 
     @contextlib.contextmanager
     def changing(self) -> Iterator[Connection]:
+        """Make the changes of the body one transaction, which no other writer gets between."""
         with self._session.writing() as connection:
             with connection.pipeline():
                 self._lock(connection)
             yield connection
 
     def require_here(self) -> str | None:
+        """Return what stands in the place of the memory's workspace; None if it is new.
+
+        Raises:
+            ElsewhereError: the memory is made from files of another machine.
+
+        """
         workspace = self.meta(WORKSPACE).get(WORKSPACE)
         if workspace not in (None, PUSHED):
             raise ElsewhereError(
@@ -98,14 +105,22 @@ class PostgresPushed(TenantTables, PushedDocuments):
         return workspace
 
     def listed(self, *, start: str = "") -> list[PushedDocument]:
+        """Return the documents whose paths start so, in the order of their paths."""
         rows = self._session.read(_LISTED, (self._tenant, start))
         return [PushedDocument(*row) for row in rows]
 
     def named(self, paths: Sequence[str]) -> list[PushedDocument]:
+        """Return those of some documents that exist."""
         rows = self._session.read(_NAMED, (self._tenant, list(paths)))
         return [PushedDocument(*row) for row in rows]
 
     def content(self, path: str, *, version: int | None = None) -> tuple[PushedDocument, bytes]:
+        """Return a document with its content.
+
+        Raises:
+            NotFoundError: there is no such document, or its version is not kept.
+
+        """
         key = (self._tenant, path)
         if version is None:
             rows = self._session.read(_CURRENT, key)
@@ -119,14 +134,26 @@ class PostgresPushed(TenantTables, PushedDocuments):
         return PushedDocument(*rows[0][:-1]), bytes(rows[0][-1])
 
     def contents(self, paths: Sequence[str]) -> dict[str, tuple[PushedDocument, bytes]]:
+        """Return those of some documents that exist, with their contents, by path."""
         rows = self._session.read(_CONTENTS, (self._tenant, list(paths)))
         return {row[0]: (PushedDocument(*row[:-1]), bytes(row[-1])) for row in rows}
 
     def versions(self, path: str) -> list[PushedDocument]:
+        """Return the versions that are kept, the newest first; the current one is among them."""
         rows = self._session.read(_VERSIONS, (self._tenant, path) * 2)
         return [PushedDocument(*row) for row in rows]
 
     def change(self, changes: Sequence[PushedChange]) -> list[PushedDocument]:
+        """Write and delete documents: all of them, or none. Return those written.
+
+        The memory is put into the queue of work. Earlier versions that no longer fit are dropped,
+        the oldest first.
+
+        Raises:
+            ChangedError: a stored document is not one of those expected.
+            StorageLimitError: the memory would hold more than it may.
+
+        """
         with self.changing() as connection, connection.pipeline():
             if self.require_here() is None:
                 self.put_meta(WORKSPACE, PUSHED)
@@ -176,10 +203,18 @@ class PostgresPushed(TenantTables, PushedDocuments):
         return written
 
     def deleted(self) -> list[PushedDocument]:
+        """Return the last version of each document that is deleted, in the order of their paths."""
         rows = self._session.read(_DELETED, (self._tenant,))
         return [PushedDocument(*row) for row in rows]
 
     def purge(self, path: str, *, keep_current: bool = False) -> int:
+        """Delete a document with all its versions; return how many versions that were.
+
+        Args:
+            path: of the document, which may be deleted already.
+            keep_current: delete only the earlier versions.
+
+        """
         key = (self._tenant, path)
         with self.changing() as connection:
             self.require_here()
@@ -193,6 +228,13 @@ class PostgresPushed(TenantTables, PushedDocuments):
     def restore(
         self, versions: Sequence[tuple[PushedDocument, bytes]], *, is_deleted: bool
     ) -> None:
+        """Store a document with its versions as they are, in the place of what it had before.
+
+        Args:
+            versions: the newest first, all of the same path.
+            is_deleted: whether even the newest is an earlier version.
+
+        """
         with self.changing() as connection:
             for place, (document, content) in enumerate(versions):
                 if not place:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from recollect.stores.postgres.connect import Session, run
 from recollect.stores.postgres.connect import patience as limited_to
-from recollect.stores.pushed import Claim, WorkQueue
+from recollect.stores.pushed import Claim
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,37 +49,53 @@ _CHECK = """
 """
 
 
-class PostgresQueue(WorkQueue):
+class PostgresQueue:
     """The queue of all tenants."""
 
     def __init__(self, address: str) -> None:
         self._session = Session(address, "")
 
     def add(self, agent: str) -> None:
+        """Put a memory into the queue, also if a worker is at work on it."""
         self._run(ENQUEUE, (agent,))
 
     def add_all(self) -> None:
+        """Put every memory that has a token into the queue."""
         self._run(_ENQUEUE_ALL, ())
 
     def claim(self, *, seconds: float) -> Claim | None:
+        """Take the memory that has waited longest; None if none waits.
+
+        A claim that is not renewed in time is free for others.
+        """
         with self._session.writing() as connection:
             row = run(connection, _CLAIM, (uuid.uuid4().hex, seconds)).fetchone()
         return None if row is None else Claim(*row)
 
     def renew(self, claim: Claim, *, seconds: float) -> bool:
+        """Keep a claim for longer; return False if another worker has taken it."""
         return self._run(_RENEW, (seconds, claim.agent, claim.key)) == 1
 
     def finish(self, claim: Claim) -> None:
+        """Take the memory out of the queue, unless it changed since the claim."""
         if not self._run(_FINISH, (claim.agent, claim.key, claim.changes)):
             self._run(_RELEASE, (claim.agent, claim.key))
 
     def put_off(self, claim: Claim, *, seconds: float) -> None:
+        """Give the claim back: the work failed, or was left, and is due again after so long."""
         self._run(_PUT_OFF, (seconds, claim.agent, claim.key))
 
     def waiting(self) -> int:
+        """Return how many memories are in the queue."""
         return int(self._session.read("SELECT count(*) FROM queue")[0][0])
 
     def check(self, *, patience: float) -> int:
+        """Write to the database, and return how many memories are in the queue.
+
+        Args:
+            patience: seconds to wait for a connection, and for another writer.
+
+        """
         with limited_to(patience):
             self._run(_CHECK, ())
             return self.waiting()

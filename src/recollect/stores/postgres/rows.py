@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recollect.stores.postgres.connect import run
 from recollect.stores.term_counts import hash_of
 from recollect.text.globs import matches
-from recollect.text.phrases import contained, contains
+from recollect.text.phrases import contains_all
 from recollect.text.tags import has_tag, tags_whole_document
 from recollect.types import Chunk, FactMark, Known, SourceKind, Stat
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from recollect.stores.postgres.connect import Connection, Row
-    from recollect.types import Phrase, Scope, Tag
+    from recollect.types import Scope, Tag
 
 CHUNK_COLUMNS = (
     "c.id, d.path, d.source, c.start_line, c.end_line, c.text, c.heading, c.prefix, c.day, "
@@ -39,11 +38,6 @@ _FIELDS = """
     FROM chunks c JOIN documents d ON d.tenant = c.tenant AND d.id = c.document
     WHERE c.tenant = %s {among}
 """
-_KEYS = """
-    SELECT c.id FROM chunks c JOIN documents d ON d.tenant = c.tenant AND d.id = c.document
-    WHERE {condition} {among} ORDER BY c.id
-"""
-_FIRST_TEXTS = 64  # to look for a phrase in; then twice as many, so that few round trips do
 _WITH_TERMS = """
     AND c.id IN (SELECT chunk FROM postings WHERE tenant = %s AND term = ANY(%s)
                  GROUP BY chunk HAVING count(*) = %s)
@@ -160,47 +154,12 @@ def _literal_beginning(pattern: str) -> str:
 
 def _with_phrases(connection: Connection, scope: Scope, *, tenant: str) -> list[int]:
     terms = {term_number(term) for phrase in scope.phrases for term in phrase.terms}
-    found = []
-    for key, text, heading, path, *_ in _with_terms(connection, terms, tenant=tenant):
-        fields = (text, " ".join(heading), path)
-        if all(any(contains(field, phrase.words) for field in fields) for phrase in scope.phrases):
-            found.append(key)
-    return found
-
-
-def occurring_phrases(connection: Connection, scope: Scope, *, tenant: str) -> frozenset[Phrase]:
-    """Return the scope's phrases that some chunk in the rest of the scope contains."""
-    condition = scope_condition(connection, replace(scope, phrases=()), tenant=tenant)
-    found: frozenset[Phrase] = frozenset()
-    read: set[int] = set()
-    for phrase in scope.phrases:
-        if phrase in found:
-            continue
-        terms = {term_number(term) for term in phrase.terms}
-        among, values = (_WITH_TERMS, [tenant, sorted(terms), len(terms)]) if terms else ("", [])
-        statement = _KEYS.format(condition=condition, among=among)
-        rows = run(connection, statement, [*condition.values, *values])
-        unread = [key for (key,) in rows if key not in read]
-        for key, fields in _fields_in_batches(connection, unread, tenant=tenant):
-            read.add(key)
-            missing = [each for each in scope.phrases if each not in found]
-            found = found.union(contained(fields, missing))
-            if phrase in found:
-                break
-    return found
-
-
-def _fields_in_batches(
-    connection: Connection, keys: list[int], *, tenant: str
-) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Yield the ids of chunks and what a phrase may be in."""
-    start, size = 0, _FIRST_TEXTS
-    statement = _FIELDS.format(among="AND c.id = ANY(%s)")
-    while start < len(keys):
-        rows = run(connection, statement, [tenant, keys[start : start + size]])
-        for key, text, heading, path, *_ in rows:
-            yield key, (text, " ".join(heading), path)
-        start, size = start + size, 2 * size
+    rows = _with_terms(connection, terms, tenant=tenant)
+    return [
+        key
+        for key, text, heading, path, *_ in rows
+        if contains_all((text, " ".join(heading), path), scope.phrases)
+    ]
 
 
 def _with_tag(connection: Connection, tag: Tag, *, tenant: str) -> tuple[list[int], list[int]]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+from dataclasses import astuple
 from typing import TYPE_CHECKING, Self
 
-from recollect.reports import StoreStatus
-from recollect.stores.base import Answer, KeywordPool, Near, Proposals, Store
+from recollect.reports import Amount, Amounts, IndexStatus
+from recollect.stores.base import Answer, Coverage, Holder, KeywordPool, Near, Proposals, Store
 from recollect.stores.postgres.adapt import VectorParameter
 from recollect.stores.postgres.connect import (
     ConnectionLostError,
@@ -19,7 +21,6 @@ from recollect.stores.postgres.connect import (
 )
 from recollect.stores.postgres.documents import PostgresDocuments
 from recollect.stores.postgres.keyword import PostgresKeywords, asked_terms
-from recollect.stores.postgres.leases import PostgresLeases
 from recollect.stores.postgres.overview import PostgresOverview
 from recollect.stores.postgres.rows import hidden_sql, scope_condition
 from recollect.stores.postgres.schema import TABLES, version_of
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
+    from recollect.stores.base import SpaceTexts
     from recollect.stores.postgres.connect import Connection
     from recollect.types import Fingerprint, Vectors
 _ENGINE = "pgvector"
@@ -56,6 +58,14 @@ _NOTHING_LEFT = """
     UPDATE tenants SET chunks = 0, length = 0, changes = changes + 1 WHERE tenant = %s
 """
 _NO_BATCHES = "DELETE FROM meta WHERE tenant = %s AND starts_with(key, 'batch ')"
+_LEASE = "SELECT token, purpose, pid, host, since, beat FROM leases WHERE tenant = %s AND name = %s"
+_DROP_LEASE = "DELETE FROM leases WHERE tenant = %s AND name = %s"
+_PUT_LEASE = """
+    INSERT INTO leases (tenant, name, token, purpose, pid, host, since, beat)
+    VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
+    ON CONFLICT (tenant, name) DO UPDATE SET token = EXCLUDED.token, purpose = EXCLUDED.purpose,
+        pid = EXCLUDED.pid, host = EXCLUDED.host, since = EXCLUDED.since, beat = EXCLUDED.beat
+"""
 _KEPT_BY_CLEAR = ("tenants", "leases", "meta", "pushed", "pushed_versions")
 
 
@@ -72,23 +82,46 @@ class PostgresStore(PostgresDocuments, PostgresKeywords, PostgresVectors, Postgr
     def patience(self, seconds: float) -> AbstractContextManager[None]:
         return patience(seconds)
 
-    def leases(self) -> PostgresLeases:
-        return PostgresLeases(Session(self._session.address, self._tenant))
+    def lease(self, name: str, decide: Callable[[Holder | None], Holder | None]) -> Holder | None:
+        # A session serves one thread, and this is called by others.
+        session, own = Session(self._session.address, self._tenant), (self._tenant, name)
+        with contextlib.closing(session):
+            rows = session.read(_LEASE, own)
+            before = Holder(*rows[0]) if rows else None
+            return before if decide(before) == before else self._change_lease(session, own, decide)
+
+    def _change_lease(
+        self,
+        session: Session,
+        own: tuple[str, str],
+        decide: Callable[[Holder | None], Holder | None],
+    ) -> Holder | None:
+        with session.writing() as connection:
+            # A holder who does long work has locked the tenant, and its heart goes on beating.
+            row = run(connection, f"{_LEASE} FOR UPDATE", own).fetchone()
+            if row is None:
+                self._lock(connection)
+                row = run(connection, _LEASE, own).fetchone()
+            before = Holder(*row) if row else None
+            after = decide(before)
+            if after is None:
+                run(connection, _DROP_LEASE, own)
+            elif after != before:
+                run(connection, _PUT_LEASE, (*own, *astuple(after)))
+            return after
 
     @property
     def location(self) -> str:
         return self._session.location
 
     def status(
-        self,
-        fingerprint: Fingerprint | None,
-        *,
-        media: bool = False,
-        audience: frozenset[str] | None = None,
-        other: Fingerprint | None = None,
-    ) -> StoreStatus:
+        self, texts: SpaceTexts | None, *, audience: frozenset[str] | None = None
+    ) -> IndexStatus:
         with self._session.reading() as connection:
-            table = self._vector_table(connection, fingerprint)
+            table, other = (
+                self._vector_table(connection, each)
+                for each in ((texts.fingerprint, texts.other) if texts else (None, None))
+            )
             seen, shown, hidden_values = "", "", list[object]()
             if audience is not None:
                 everyone = Scope(audience=audience, with_superseded=True)
@@ -98,7 +131,7 @@ class PostgresStore(PostgresDocuments, PostgresKeywords, PostgresVectors, Postgr
             statement = _BY_SOURCE.format(seen=seen, shown=shown)
             rows = run(connection, statement, (*hidden_values, self._tenant)).fetchall()
             embedded = 0
-            tables = [each for each in (table, self._vector_table(connection, other)) if each]
+            tables = [each for each in (table, other) if each]
             if tables:
                 has_vector = " OR ".join(_HAS_VECTOR.format(table=each) for each in tables)
                 counted = _EMBEDDED.format(embedded=has_vector, seen=seen)
@@ -106,17 +139,18 @@ class PostgresStore(PostgresDocuments, PostgresKeywords, PostgresVectors, Postgr
                 embedded = _number(connection, counted, (*owners, *hidden_values))
             unless = _WITHOUT.format(table=table) if table else ""
             waiting = _MEDIA_WAITING.format(unless=unless)
-            excused = 0 if media else _number(connection, waiting, (self._tenant,))
-        by_source = {source: (documents, chunks) for source, documents, chunks, _ in rows}
-        chunks = sum(counts[1] for counts in by_source.values())
-        return StoreStatus(
+            is_all = texts is None or texts.media
+            excused = 0 if is_all else _number(connection, waiting, (self._tenant,))
+        by_source = {source: Amount(documents, chunks) for source, documents, chunks, _ in rows}
+        total = Amounts(by_source).total
+        return IndexStatus(
             location=self.location,
             size_bytes=sum(int(row[3]) for row in rows),
-            documents=sum(counts[0] for counts in by_source.values()),
-            chunks=chunks,
+            documents=total.documents,
+            chunks=total.chunks,
             by_source=by_source,
             vectors=embedded,
-            pending=chunks - embedded - excused if fingerprint else 0,
+            pending=total.chunks - embedded - excused if texts else 0,
             engine=_ENGINE,
             is_writable=self.is_writable,
         )
@@ -171,14 +205,15 @@ class PostgresStore(PostgresDocuments, PostgresKeywords, PostgresVectors, Postgr
         known = None if table is None else self._session.shared.tables[table]
         return vectors if known in (None, vectors.shape[1]) else vectors[:0]
 
-    def check(self) -> list[str]:
-        """Return nothing: the server checks its own pages."""
-        with self._session.reading():
-            return []
+    def coverage(self, texts: SpaceTexts | None, *, remember: bool = False) -> Coverage:
+        del remember
+        status = self.status(texts)
+        return Coverage(status.chunks, status.pending)
 
-    def audit(self) -> list[str]:
+    def check(self, *, deep: bool = False) -> list[str]:
+        """Compare counts and postings with the chunks; the server checks its own pages."""
         with self._session.reading() as connection:
-            return list(_disagreements(connection, self._tenant))
+            return list(_disagreements(connection, self._tenant)) if deep else []
 
     def recovering(
         self, work: Callable[[], Answer], *, tell: Callable[[tuple[str, ...]], None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recollect.stores.postgres.connect import Session, run
-from recollect.stores.pushed import Token, Tokens
+from recollect.stores.pushed import Token
 
 if TYPE_CHECKING:
     from recollect.stores.postgres.connect import Row
@@ -21,26 +21,30 @@ _LIST = f"""
 _REVOKE = "DELETE FROM tokens WHERE id = %s"
 
 
-class PostgresTokens(Tokens):
+class PostgresTokens:
     """The tokens in the tables of a database."""
 
     def __init__(self, address: str) -> None:
         self._session = Session(address, "")
 
     def add(self, token: Token, *, digest: bytes) -> None:
+        """Store a new token; only the digest of its secret part is kept."""
         scopes = None if token.scopes is None else sorted(token.scopes)
         rights = (token.label, scopes, token.is_read_only, token.created, token.expires)
         with self._session.writing() as connection:
             run(connection, _ADD, (token.id, token.agent, *rights, digest))
 
     def listed(self, agent: str | None) -> list[Token]:
+        """Return the tokens of one memory, or of all."""
         return [_token(row) for row in self._session.read(_LIST, (agent, agent))]
 
     def find(self, token_id: str) -> tuple[Token, bytes] | None:
+        """Return a token with the digest of its secret part."""
         rows = self._session.read(_FIND, (token_id,))
         return (_token(rows[0][:-1]), bytes(rows[0][-1])) if rows else None
 
     def revoke(self, token_id: str) -> bool:
+        """Delete a token; return False if there is none."""
         with self._session.writing() as connection:
             return run(connection, _REVOKE, (token_id,)).rowcount == 1
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from psycopg import sql
 
 from recollect.records import dataclass
-from recollect.stores.base import Missing, Space, VectorIndex, VectorPool
+from recollect.stores.base import Missing, Space, VectorPool
 from recollect.stores.postgres.adapt import VectorParameter
 from recollect.stores.postgres.connect import run
 from recollect.stores.postgres.near import EFFORT, index_of
@@ -20,6 +20,7 @@ from recollect.types import Background, ChunkKey, Fingerprint
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+    from recollect.stores.base import SpaceTexts
     from recollect.stores.postgres.connect import Connection, Cursor, Row
     from recollect.stores.postgres.rows import Condition
     from recollect.types import Vectors
@@ -118,30 +119,21 @@ class NearQuestion:
     """Whether everything but others' facts may be seen."""
 
 
-class PostgresVectors(TenantTables, VectorIndex):
+class PostgresVectors(TenantTables):
     """Stores vectors, and knows which space searches use."""
 
-    def missing(  # noqa: PLR0913 - what to leave out
-        self,
-        fingerprint: Fingerprint,
-        *,
-        limit: int,
-        after: int = 0,
-        media: bool = False,
-        words: bool = False,
-        other: Fingerprint | None = None,
-    ) -> Sequence[Missing]:
+    def missing(self, texts: SpaceTexts, *, limit: int, after: int = 0) -> Sequence[Missing]:
         with self._session.reading() as connection:
-            table = self._vector_table(connection, fingerprint)
-            second = self._vector_table(connection, other)
-            unless = _UNLESS_WORDED if words and not media else _UNLESS
+            table = self._vector_table(connection, texts.fingerprint)
+            other = self._vector_table(connection, texts.other)
+            media, needs_words = texts.media, bool(table and texts.words and not texts.media)
+            unless = _UNLESS_WORDED if needs_words else _UNLESS
             conditions = [unless.format(table=table)] if table else []
-            conditions += [_UNLESS.format(table=second)] if second else []
+            conditions += [_UNLESS.format(table=other)] if other else []
             statement = _MISSING.format(media="" if media else "NOT", unless=" ".join(conditions))
-            asked = (str(fingerprint),) if table and unless is _UNLESS_WORDED else ()
-            values = (self._tenant, *asked, after, limit)
-            found = run(connection, statement, values).fetchall()
-            keys = [key for key, _ in found]
+            asked = (str(texts.fingerprint),) if needs_words else ()
+            found = run(connection, statement, (self._tenant, *asked, after, limit))
+            keys = [key for key, _ in found.fetchall()]
             rows = run(connection, _TEXTS, (self._tenant, keys))
             return [
                 Missing(

@@ -7,6 +7,7 @@ query reads what was appended since.
 
 from __future__ import annotations
 
+import itertools
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -15,18 +16,16 @@ import numpy as np
 from recollect.records import dataclass
 from recollect.stores.sqlite.rows import (
     RowError,
-    blob_of,
     check_tail,
     columns_of,
     ids_in,
     stack,
     text_in,
-    whole_of,
 )
 from recollect.stores.vectors import encode, scales
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     import apsw
     import numpy.typing as npt
@@ -42,7 +41,6 @@ SEGMENT = 1024
 """
 ENTRY = np.dtype([("text", "<u4"), ("scale", "<f4")])
 """What is stored beside each code: the number of its text, and the length it stands for."""
-_WORD_BYTES = 8
 _KEPT = 2  # codings that a process keeps: that of the published space, and of the next one
 _SAMPLE = 16_384  # vectors that the centre is computed from
 _GROWTH = 4  # a matrix that is full is copied into one larger by this fraction of its size
@@ -95,19 +93,17 @@ def coding_of(connection: apsw.Connection, space: int) -> tuple[int, Coding | No
     row = connection.execute(_SPACE, (space,)).fetchone()
     if row is None:
         raise RowError(f"space {space} is missing")
-    dimensions, vectors, coded, number = map(whole_of, row[:4])
-    if row[4] is None:
+    dimensions, vectors, coded, number, stored = row
+    if stored is None:
         return vectors, None
-    [both] = stack([row[4]], dimensions=2 * dimensions)
+    [both] = stack([stored], dimensions=2 * dimensions)
     centre, spread = both[:dimensions], both[dimensions:]
     return vectors, Coding(space, number, vectors, coded, centre, spread)
 
 
 def recode(connection: apsw.Connection, *, space: int, vectors: int) -> None:
     """Compute the centre of a space again and write all its codes."""
-    dimensions = whole_of(
-        connection.execute("SELECT dimensions FROM spaces WHERE id = ?", (space,)).get
-    )
+    dimensions = connection.execute("SELECT dimensions FROM spaces WHERE id = ?", (space,)).get
     first, last = connection.execute(_ENDS, (space,)).get
     places = np.linspace(first, last, min(vectors, _SAMPLE)).astype(np.int64)
     asked = str(places.tolist())
@@ -116,7 +112,7 @@ def recode(connection: apsw.Connection, *, space: int, vectors: int) -> None:
     spread = np.abs(sample - centre).mean(axis=0)
     connection.execute("DELETE FROM codes WHERE space = ?", (space,))
     rows = connection.execute(_ALL, (space,))
-    for segment, part in enumerate(_batches(rows)):
+    for segment, part in enumerate(iter(lambda: list(itertools.islice(rows, SEGMENT)), [])):
         texts, whole = columns(part, dimensions=dimensions)
         entries, words = made(texts, whole, centre=centre, spread=spread)
         connection.execute(_PUT, (space, segment, entries.tobytes(), words.tobytes()))
@@ -222,24 +218,13 @@ class _Matrix:
         self._count = end
 
 
-def _segment(row: tuple[object, ...], *, width: int) -> tuple[int, npt.NDArray[np.void], Words]:
+def _segment(
+    row: tuple[int, bytes, bytes, int], *, width: int
+) -> tuple[int, npt.NDArray[np.void], Words]:
     segment, ids, codes, tail = row
     check_tail(tail)
-    entries = np.frombuffer(blob_of(ids, entry_bytes=ENTRY.itemsize), dtype=ENTRY)
-    words = np.frombuffer(blob_of(codes, entry_bytes=_WORD_BYTES), dtype=np.uint64)
+    entries = np.frombuffer(ids, dtype=ENTRY)
+    words = np.frombuffer(codes, dtype=np.uint64)
     if len(words) != len(entries) * width:
         raise RowError("codes and texts differ in number")
-    return whole_of(segment), entries, words.reshape(len(entries), width)
-
-
-def _batches(
-    rows: Iterable[tuple[int, bytes, int]],
-) -> Iterator[list[tuple[int, bytes, int]]]:
-    batch: list[tuple[int, bytes, int]] = []
-    for row in rows:
-        batch.append(row)
-        if len(batch) == SEGMENT:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
+    return segment, entries, words.reshape(len(entries), width)

@@ -18,12 +18,9 @@ from recollect.errors import (
     StoreError,
     StoreFullError,
     StoreReadOnlyError,
-    TermsCorruptError,
 )
 from recollect.stores.sqlite import pages
-from recollect.stores.sqlite.rows import RowError, TermsRowError, has_phrase, is_tagged, text_of
 from recollect.text.files import make_private_file, make_private_folder, restrict
-from recollect.text.globs import matches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,8 +36,8 @@ _DAMAGE = (
     apsw.CorruptError,
     apsw.NotADBError,
     apsw.ConstraintError,  # tables that contradict each other
-    RowError,
-    UnicodeDecodeError,  # what is not UTF-8 cannot have been stored as it is now
+    # A page in the place of another has rows with other types and values than ours.
+    *(ValueError, TypeError, LookupError, AttributeError),
 )
 _patience_ms: ContextVar[int] = ContextVar("_patience_ms", default=_BUSY_TIMEOUT_MS)
 _is_alone: ContextVar[bool] = ContextVar("_is_alone", default=False)
@@ -160,18 +157,10 @@ def _configure(connection: apsw.Connection, *, writable: bool) -> None:
     connection.pragma("foreign_keys", True)  # deleting a document deletes its chunks
     connection.pragma("cache_size", -_CACHE_KIB)  # the default 2 MB thrashes on vector rows
     connection.pragma("temp_store", 2)  # sorting candidates must not touch the disk
-    connection.create_scalar_function("path_matches", _path_matches, 2, deterministic=True)
-    connection.create_scalar_function("has_phrase", has_phrase, 4, deterministic=True)
-    connection.create_scalar_function("has_tag", is_tagged, 3, deterministic=True)
     if writable:
         pages.begin(connection)
         _enter_wal(connection)  # readers never wait for the writer
         connection.pragma("synchronous", 1)  # NORMAL is crash-safe under WAL, at a tenth of FULL
-
-
-def _path_matches(*arguments: object) -> bool:
-    path, pattern = arguments
-    return matches(str(path), str(pattern))
 
 
 def _enter_wal(connection: apsw.Connection) -> None:
@@ -249,7 +238,9 @@ def translated(path: Path) -> Iterator[None]:
         ) from error
     except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError, OSError) as error:
         raise _unusable(path, error) from error
-    except (apsw.Error, RowError, UnicodeDecodeError) as error:
+    except UnicodeEncodeError:
+        raise  # of what is written
+    except (apsw.Error, *_DAMAGE) as error:
         raise _explained(path, error) from error
 
 
@@ -271,11 +262,6 @@ def _unusable(path: Path, error: Exception) -> StoreError:
 def _explained(path: Path, error: Exception) -> StoreError:
     """Return the damage that an error reports, or another failure."""
     code = getattr(error, "extendedresult", None)
-    if isinstance(error, TermsRowError):
-        return TermsCorruptError(
-            f"The keyword index of {path} is damaged ({error}).",
-            action="Run `recollect index --force`: it is rebuilt from the chunks.",
-        )
     reason = "a page does not match its checksum" if code == apsw.SQLITE_IOERR_DATA else str(error)
     if (
         isinstance(error, _DAMAGE)
@@ -342,7 +328,7 @@ class SqliteFile:
             found = connection.execute(
                 "SELECT key, value FROM meta WHERE instr(key, ?) = 1 ORDER BY key", (prefix,)
             )
-            return {text_of(key): text_of(value) for key, value in found}
+            return dict(found)
 
     def put_meta(self, key: str, value: str | None) -> None:
         with self._writing() as connection:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.stores import term_counts
-from recollect.stores.base import DocumentStore, Loaded, is_expected
+from recollect.stores.base import Loaded, is_expected
 from recollect.stores.sqlite.connect import SqliteFile, translated
 from recollect.stores.sqlite.rows import (
     CHUNK_COLUMNS,
@@ -18,17 +18,13 @@ from recollect.stores.sqlite.rows import (
     all_known,
     as_of,
     audience_of,
-    blob_of,
     blobs_of,
     chunk_of,
-    column_of,
     columns_of,
     fact_row,
     join_heading,
     stack,
-    text_of,
     vector_id,
-    whole_of,
 )
 from recollect.stores.sqlite.seal import remove, seal_tail
 from recollect.types import ChunkKey, SupersededFact
@@ -40,7 +36,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from recollect.stores.base import DocumentWrite, Name
-    from recollect.types import Chunk, Document, Fingerprint, Known, Scope, SourceKind, Vectors
+    from recollect.types import Chunk, Fingerprint, Known, Scope, SourceKind, Vectors
 
 ADD_TEXT = "INSERT INTO texts (digest) VALUES (?) ON CONFLICT DO NOTHING"
 _INSERT_DOCUMENT = """
@@ -89,7 +85,7 @@ _SUPERSEDED = """
 """
 
 
-class SqliteDocuments(SqliteFile, DocumentStore):
+class SqliteDocuments(SqliteFile):
     """Stores documents, chunks and terms."""
 
     def known(self, names: Iterable[Name] | None = None) -> Mapping[Name, Known]:
@@ -107,9 +103,9 @@ class SqliteDocuments(SqliteFile, DocumentStore):
 
     def put_many(self, writes: Sequence[DocumentWrite], *, jointly: bool = False) -> list[bool]:
         # Before the transaction: others can write while terms are made.
-        fields = [[term_counts.field_terms(chunk) for chunk in write.chunks] for write in writes]
+        fields = [[*map(term_counts.field_terms, write.chunks or ())] for write in writes]
         with self._writing() as connection:
-            if jointly and not all(is_expected(self, write) for write in writes):
+            if jointly and not all(is_expected(write, self.known) for write in writes):
                 return [False] * len(writes)
             gone: list[int] = []
             stored = [
@@ -128,9 +124,14 @@ class SqliteDocuments(SqliteFile, DocumentStore):
         *,
         gone: list[int],
     ) -> bool:
-        if not is_expected(self, write):
+        if not is_expected(write, self.known):
             return False
         document = write.document
+        stats = (document.stat.size_bytes, document.stat.mtime_ns, int(document.is_settled))
+        if write.chunks is None:
+            own = (document.source.value, document.path, document.digest)
+            connection.execute(_TOUCH, (*stats, *own))
+            return True
         self._delete(connection, (document.source, document.path), gone=gone)
         connection.execute(
             _INSERT_DOCUMENT,
@@ -138,9 +139,7 @@ class SqliteDocuments(SqliteFile, DocumentStore):
                 document.source.value,
                 document.path,
                 document.digest,
-                document.stat.size_bytes,
-                document.stat.mtime_ns,
-                int(document.is_settled),
+                *stats,
                 write.recipe,
                 document.when.isoformat() if document.when else None,
             ),
@@ -149,22 +148,6 @@ class SqliteDocuments(SqliteFile, DocumentStore):
         for chunk, words in zip(write.chunks, fields, strict=True):
             _insert_chunk(connection, owner, chunk, words)
         return True
-
-    def touch_many(self, documents: Sequence[Document]) -> None:
-        rows = [
-            (
-                each.stat.size_bytes,
-                each.stat.mtime_ns,
-                int(each.is_settled),
-                each.source.value,
-                each.path,
-                each.digest,
-            )
-            for each in documents
-        ]
-        if rows:
-            with self._writing() as connection:
-                connection.executemany(_TOUCH, rows)
 
     def drop_many(self, gone: Sequence[Known]) -> None:
         keys: list[int] = []
@@ -180,7 +163,7 @@ class SqliteDocuments(SqliteFile, DocumentStore):
         """Delete a document, and add its chunks to `gone`."""
         source, path = name
         own = (source.value, path)
-        gone += [whole_of(row[0]) for row in connection.execute(_KEYS_OF, own)]
+        gone += [key for (key,) in connection.execute(_KEYS_OF, own)]
         connection.execute("DELETE FROM documents WHERE source = ? AND path = ?", own)
 
     def chunks_of(self, path: str, *, source: SourceKind) -> Sequence[Chunk]:
@@ -198,7 +181,7 @@ class SqliteDocuments(SqliteFile, DocumentStore):
             chunks = StoredChunks(rows, columns, explained=lambda: translated(self._path))
             bags = blobs_of(bags, entry_bytes=term_counts.ENTRY_BYTES)
             return Loaded(
-                keys=tuple(map(ChunkKey, column_of(columns[0], int))),
+                keys=tuple(map(ChunkKey, columns[0])),
                 chunks=chunks,
                 paths=chunks.paths,
                 sources=chunks.sources,
@@ -208,7 +191,7 @@ class SqliteDocuments(SqliteFile, DocumentStore):
                 importance=chunks.importance,
                 texts=chunks.texts,
                 counts=term_counts.count(bags, terms),
-                lengths=np.array(column_of(lengths, int), dtype=np.int64),
+                lengths=np.array(lengths, dtype=np.int64),
                 vectors=vectors,
                 has_vector=has_vector,
             )
@@ -216,16 +199,16 @@ class SqliteDocuments(SqliteFile, DocumentStore):
     def superseded(self, scope: Scope) -> Sequence[SupersededFact]:
         with self._reading() as connection:
             rows = connection.execute(_SUPERSEDED, (as_of(scope), audience_of(scope)))
-            return [SupersededFact(*map(text_of, row)) for row in rows]
+            return [SupersededFact(*row) for row in rows]
 
 
 def _vectors_of(
-    stored: Sequence[object], tails: Sequence[object]
+    stored: Sequence[bytes | None], tails: Sequence[int]
 ) -> tuple[Vectors, npt.NDArray[np.bool_]]:
     """Return a column of vectors, zeroes where there is none, and where there is one."""
     has_vector = np.array([vector is not None for vector in stored], dtype=np.bool_)
     held = [vector for vector in stored if vector is not None]
-    width = len(blob_of(held[0])) // FLOAT_BYTES if held else 0
+    width = len(held[0]) // FLOAT_BYTES if held else 0
     if len(held) == len(stored):
         return stack(held, tails, dimensions=width), has_vector
     vectors = np.zeros((len(stored), width), dtype=np.float32)

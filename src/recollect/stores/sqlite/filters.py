@@ -16,17 +16,10 @@ import numpy as np
 
 from recollect.records import dataclass
 from recollect.stores import term_counts
-from recollect.stores.sqlite.rows import (
-    as_of,
-    check_terms,
-    hidden_sql,
-    phrase_fields,
-    text_of,
-    whole_of,
-)
+from recollect.stores.sqlite.rows import as_of, hidden_sql, phrase_fields
 from recollect.stores.sqlite.segments import Sealed, ids_of, places_in, segments, state_of
 from recollect.text.globs import matches_of
-from recollect.text.phrases import contained, contains_all
+from recollect.text.phrases import contains_all
 from recollect.text.tags import has_tag, tags_whole_document
 
 if TYPE_CHECKING:
@@ -37,7 +30,7 @@ if TYPE_CHECKING:
 
     from recollect.stores.postings import Mask
     from recollect.stores.sqlite.segments import Segment, State
-    from recollect.types import Phrase, Scope, Tag
+    from recollect.types import Scope, Tag
 
 _TEXTS = """
     SELECT c.id, c.text, c.heading, d.path FROM json_each(?) asked
@@ -71,10 +64,12 @@ class View:
 class Filter:
     """A scope, applied to the segments of one snapshot."""
 
-    def __init__(self, connection: apsw.Connection, scope: Scope, *, state: State) -> None:
+    def __init__(
+        self, connection: apsw.Connection, scope: Scope, *, state: State | None = None
+    ) -> None:
         self._connection = connection
         self._scope = scope
-        self._state = state
+        self._state = state or state_of(connection)
         self._tagged: dict[Tag, npt.NDArray[np.int64]] = {}
 
     def view(self, segment: Segment) -> View:
@@ -92,6 +87,16 @@ class Filter:
     def excludes_nothing(self) -> bool:
         """Whether all chunks are in scope."""
         return self._scope.is_open and not len(self._hidden.chunks)
+
+    def condition(self) -> tuple[str, tuple[str, ...]]:
+        """Return the scope as a condition on chunks `c` in SQL, and its bindings."""
+        if self.excludes_nothing:
+            return "true", ()
+        seen: list[int] = []
+        for segment in segments(self._connection, self._state):
+            mask = self.view(segment).mask
+            seen += ids_of(segment)[slice(None) if mask is None else mask].tolist()
+        return "c.id IN (SELECT value FROM json_each(?))", (json.dumps(seen),)
 
     @cached_property
     def _hidden(self) -> _HiddenFacts:
@@ -147,14 +152,14 @@ class Filter:
             keys += ids_of(segment)[candidates].tolist()
         found: set[int] = set()
         documents: set[int] = set()
-        for row in self._connection.execute(_DESCRIBED, (json.dumps(keys),)):
-            text, triggers, source, path = map(text_of, (row[1], row[2], row[4], row[5]))
+        rows = self._connection.execute(_DESCRIBED, (json.dumps(keys),))
+        for key, text, triggers, document, source, path in rows:
             if has_tag(text, triggers, tag.name):
-                found.add(whole_of(row[0]))
+                found.add(key)
                 if tags_whole_document(source, path):
-                    documents.add(whole_of(row[3]))
+                    documents.add(document)
         rows = self._connection.execute(_CHUNKS_OF, (json.dumps(sorted(documents)),))
-        found.update(whole_of(row[0]) for row in rows)
+        found.update(key for (key,) in rows)
         self._tagged[tag] = np.array(sorted(found), dtype=np.int64)
         return self._tagged[tag]
 
@@ -164,46 +169,15 @@ class Filter:
         candidates = np.ones(segment.chunks, dtype=np.bool_) if mask is None else mask
         for term in dict.fromkeys(term for phrase in phrases for term in phrase.terms):
             candidates = candidates & _holders(segment, term)
+        keys = json.dumps(ids_of(segment)[candidates].tolist())
         found = [
             key
-            for key, fields in self._texts(segment, candidates)
+            for key, *fields in self._connection.execute(_TEXTS, (keys,))
             if contains_all(phrase_fields(*fields), phrases)
         ]
         held = np.zeros(segment.chunks, dtype=np.bool_)
         held[places_in(segment, np.sort(np.array(found, dtype=np.int64)))] = True
         return held
-
-    def occurring(self, segment: Segment, phrases: tuple[Phrase, ...]) -> frozenset[Phrase]:
-        """Return which phrases a chunk in scope contains, each looked for alone."""
-        name = ("occurring", self.key, phrases)
-        return segment.kept(name, lambda: (self._find(segment, phrases), 0))
-
-    def _find(self, segment: Segment, phrases: tuple[Phrase, ...]) -> frozenset[Phrase]:
-        """Read each text at most once, for all phrases, and none after a phrase was found."""
-        mask = self.view(segment).mask
-        unread = np.ones(segment.chunks, dtype=np.bool_) if mask is None else mask.copy()
-        found: frozenset[Phrase] = frozenset()
-        for phrase in phrases:
-            if phrase in found:
-                continue
-            candidates = unread
-            for term in phrase.terms:
-                candidates = candidates & _holders(segment, term)
-            read = []
-            for key, fields in self._texts(segment, candidates):
-                read.append(key)
-                missing = [each for each in phrases if each not in found]
-                found = found.union(contained(phrase_fields(*fields), missing))
-                if phrase in found:
-                    break
-            unread[places_in(segment, np.sort(np.array(read, dtype=np.int64)))] = False
-        return found
-
-    def _texts(self, segment: Segment, mask: Mask) -> Iterator[tuple[int, tuple[str, str, str]]]:
-        """Yield the ids of chunks, with their text, stored heading and path."""
-        keys = ids_of(segment)[mask].tolist()
-        for row in self._connection.execute(_TEXTS, (json.dumps(keys),)) if keys else ():
-            yield whole_of(row[0]), (text_of(row[1]), text_of(row[2]), text_of(row[3]))
 
 
 def allowed_texts(connection: apsw.Connection, scope: Scope) -> npt.NDArray[np.bool_] | None:
@@ -268,7 +242,7 @@ def _hidden_facts(connection: apsw.Connection, scope: Scope, *, state: State) ->
     if found is None or not found.holds(moment):
         sql, bindings = hidden_sql(scope)
         rows = connection.execute(f"{sql} ORDER BY chunk", bindings)
-        chunks = np.array([whole_of(row[0]) for row in rows], dtype=np.int64)
+        chunks = np.array([key for (key,) in rows], dtype=np.int64)
         until = connection.execute(_NEXT_CHANGE, (moment,)).get if moment else None
         found = _HiddenFacts(chunks, chunks.tobytes(), moment, until)
         kept[1][audience] = found
@@ -311,9 +285,7 @@ def _by_text(segment: Segment) -> tuple[tuple[npt.NDArray[np.int64], npt.NDArray
 
 def _spread(segment: Segment, by_document: Sequence[bool]) -> Mask:
     """Return for each chunk what holds for its document."""
-    mask: Mask = check_terms(
-        np.take, np.array(by_document, dtype=np.bool_), segment.column("documents")
-    )
+    mask: Mask = np.take(np.array(by_document, dtype=np.bool_), segment.column("documents"))
     return mask
 
 

@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.stores.base import Coverage, Missing
 from recollect.stores.sqlite.connect import SqliteFile
-from recollect.stores.sqlite.rows import blob_of, decoding, text_of, vector_id, whole_of
+from recollect.stores.sqlite.rows import vector_id
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import apsw
 
+    from recollect.stores.base import SpaceTexts
     from recollect.types import Fingerprint
 
 _KEY = "embedded {space}"
 _MARKS = "SELECT value FROM meta WHERE key GLOB 'embedded*'"
-_FORGET = "DELETE FROM meta WHERE key GLOB 'embedded*'"
 _MOST_LEFT = 1000  # chunks that a mark names; with more of them all are looked at each time
 
 _SPACE = "SELECT id, coding * (centre IS NOT NULL) FROM spaces WHERE fingerprint = ?"
@@ -103,67 +103,53 @@ class _Mark(NamedTuple):
 class SqliteMissing(SqliteFile):
     """Finds the texts of the file that have no vector."""
 
-    def missing(  # noqa: PLR0913 - what to leave out
-        self,
-        fingerprint: Fingerprint,
-        *,
-        limit: int,
-        after: int = 0,
-        media: bool = False,
-        words: bool = False,
-        other: Fingerprint | None = None,
-    ) -> Sequence[Missing]:
+    def missing(self, texts: SpaceTexts, *, limit: int, after: int = 0) -> Sequence[Missing]:
         with self._reading() as connection:
-            spaces = _spaces(connection, fingerprint, other)
-            mark = _mark(connection, spaces, words=words)
-            statement = _MISSING_MEDIA if media else _over(mark, _MISSING)
-            bindings = _bindings(spaces, mark, words=words, after=after, limit=limit)
+            spaces = _spaces(connection, texts)
+            mark = _mark(connection, spaces, words=texts.words)
+            statement = _MISSING_MEDIA if texts.media else _over(mark, _MISSING)
+            bindings = _bindings(spaces, mark, words=texts.words, after=after, limit=limit)
             return [_missing_of(*row) for row in connection.execute(statement, bindings)]
 
-    def coverage(
-        self,
-        fingerprint: Fingerprint | None,
-        *,
-        media: bool = False,
-        other: Fingerprint | None = None,
-    ) -> Coverage:
+    def coverage(self, texts: SpaceTexts | None, *, remember: bool = False) -> Coverage:
+        if texts and remember:
+            self._remember(texts)
         with self._reading() as connection:
-            chunks = whole_of(connection.execute("SELECT chunks FROM totals").get)
-            if fingerprint is None:
+            chunks = connection.execute("SELECT chunks FROM totals").get
+            if texts is None:
                 return Coverage(chunks, 0)
-            spaces = _spaces(connection, fingerprint, other)
+            spaces = _spaces(connection, texts)
             mark = _mark(connection, spaces, words=False)
             bindings = _bindings(spaces, mark, words=False)
-            pending = whole_of(connection.execute(_over(mark, _WAITING), bindings).get)
-            if media:
-                pending += whole_of(connection.execute(_MEDIA_WAITING, bindings).get)
-            return Coverage(chunks, pending)
+            pending = connection.execute(_over(mark, _WAITING), bindings).get
+            waiting = media_waiting(connection, texts) if texts.media else 0
+            return Coverage(chunks, pending + waiting)
 
-    def note_embedded(
-        self, fingerprint: Fingerprint, *, words: bool, other: Fingerprint | None
-    ) -> None:
+    def _remember(self, texts: SpaceTexts) -> None:
         with self._reading() as connection:
-            spaces = _spaces(connection, fingerprint, other)
+            spaces = _spaces(connection, texts)
             if not spaces.coding:
                 return
-            mark = _mark(connection, spaces, words=words)
-            newest = whole_of(connection.execute(_NEWEST).get)
-            rows = connection.execute(_over(mark, _LEFT), _bindings(spaces, mark, words=words))
-            left = sorted(whole_of(row[0]) for row in rows)
+            mark = _mark(connection, spaces, words=texts.words)
+            newest = connection.execute(_NEWEST).get
+            bindings = _bindings(spaces, mark, words=texts.words)
+            left = sorted(key for (key,) in connection.execute(_over(mark, _LEFT), bindings))
         # What was true in the snapshot still is, or the codes have another number by now.
-        found = _Mark(spaces, words, newest, left)
+        found = _Mark(spaces, texts.words, newest, left)
         if found != mark and len(left) <= _MOST_LEFT:
             self.put_meta(_KEY.format(space=spaces.space), json.dumps(found))
 
-    def _forget_embedded(self) -> None:
-        with self._writing() as connection:
-            connection.execute(_FORGET)
+
+def media_waiting(connection: apsw.Connection, texts: SpaceTexts) -> int:
+    """Return how many media files have no vector."""
+    bindings = _bindings(_spaces(connection, texts), None, words=False)
+    return int(connection.execute(_MEDIA_WAITING, bindings).get)
 
 
 def space_id(connection: apsw.Connection, fingerprint: Fingerprint | None) -> int | None:
     """Return the file's number of a space; None if nothing of it is stored."""
     row = connection.execute(_SPACE, (str(fingerprint),)).fetchone()
-    return None if row is None else whole_of(row[0])
+    return None if row is None else int(row[0])
 
 
 def is_mark_true(connection: apsw.Connection) -> bool:
@@ -181,14 +167,12 @@ def _is_true(connection: apsw.Connection, mark: _Mark) -> bool:
     return not found.get
 
 
-def _spaces(
-    connection: apsw.Connection, fingerprint: Fingerprint, other: Fingerprint | None
-) -> _Spaces:
+def _spaces(connection: apsw.Connection, texts: SpaceTexts) -> _Spaces:
     first, second = (
         connection.execute(_SPACE, (str(each),)).fetchone() or (0, 0)
-        for each in (fingerprint, other)
+        for each in (texts.fingerprint, texts.other)
     )
-    return _Spaces(*map(whole_of, (*first, *second)))
+    return _Spaces(*first, *second)
 
 
 def _mark(connection: apsw.Connection, spaces: _Spaces, *, words: bool) -> _Mark | None:
@@ -203,12 +187,9 @@ def _mark(connection: apsw.Connection, spaces: _Spaces, *, words: bool) -> _Mark
     return mark
 
 
-@decoding
-def _mark_of(stored: object) -> _Mark:
-    spaces, words, newest, left = json.loads(text_of(stored))
-    return _Mark(
-        _Spaces(*map(whole_of, spaces)), bool(words), whole_of(newest), [*map(whole_of, left)]
-    )
+def _mark_of(stored: str) -> _Mark:
+    spaces, words, newest, left = json.loads(stored)
+    return _Mark(_Spaces(*spaces), words, newest, left)
 
 
 def _over(mark: _Mark | None, statement: str) -> str:
@@ -231,18 +212,7 @@ def _bindings(
 
 
 def _missing_of(  # noqa: PLR0913, PLR0917 - the columns of a row
-    number: object,
-    digest: object,
-    prefix: object,
-    text: object,
-    path: object = "",
-    size_bytes: object = 0,
+    number: int, digest: bytes, prefix: str, text: str, path: str = "", size_bytes: int = 0
 ) -> Missing:
-    before = f"{text_of(prefix)}\n" if prefix else ""
-    return Missing(
-        blob_of(digest).hex(),
-        f"{before}{text_of(text)}",
-        text_of(path),
-        whole_of(size_bytes),
-        whole_of(number),
-    )
+    before = f"{prefix}\n" if prefix else ""
+    return Missing(digest.hex(), f"{before}{text}", path, size_bytes, number)

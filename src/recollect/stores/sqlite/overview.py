@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from recollect.reports import Amount, Amounts, DaySummary, Documents
-from recollect.stores.base import StoreOverview
 from recollect.stores.sqlite.connect import SqliteFile
 from recollect.stores.sqlite.filters import Filter
 from recollect.stores.sqlite.missing import space_id
-from recollect.stores.sqlite.rows import (
-    day_of,
-    decoding,
-    scope_sql,
-    source_of,
-    split_heading,
-    text_of,
-    vector_id,
-    whole_of,
-)
-from recollect.stores.sqlite.segments import segments, state_of
+from recollect.stores.sqlite.rows import day_of, source_of, split_heading, vector_id
+from recollect.stores.sqlite.segments import segments
 from recollect.stores.summary import summarize
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from recollect.reports import DocumentSummary
-    from recollect.types import Fingerprint, Phrase, Scope
+    from recollect.types import Fingerprint, Scope
 
 # A file of facts is as large as those of its facts that are seen.
 _DOCUMENTS = """
@@ -58,7 +47,7 @@ _VERSION = "SELECT ifnull(max(id), 0), (SELECT chunks FROM totals) FROM chunks"
 _STAMPS = "SELECT stamp FROM spaces ORDER BY id"
 
 
-class SqliteOverview(SqliteFile, StoreOverview):
+class SqliteOverview(SqliteFile):
     """Counts and samples what is stored."""
 
     def version(self) -> tuple[int, ...]:
@@ -71,25 +60,12 @@ class SqliteOverview(SqliteFile, StoreOverview):
         with self._reading() as connection:
             if scope is None:
                 return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM documents)").get)
-            state = state_of(connection)
-            sieve = Filter(connection, scope, state=state)
-            return any(sieve.view(piece).chunks for piece in segments(connection, state))
-
-    def occurring_phrases(self, scope: Scope) -> frozenset[Phrase]:
-        missing = scope.phrases
-        if len(missing) == 1:  # what the search has asked for before, and was kept
-            return frozenset(missing if self.holds(scope) else ())
-        with self._reading() as connection:
-            state = state_of(connection)
-            sieve = Filter(connection, replace(scope, phrases=()), state=state)
-            for piece in segments(connection, state):
-                found = sieve.occurring(piece, missing)
-                missing = tuple(phrase for phrase in missing if phrase not in found)
-        return frozenset(scope.phrases).difference(missing)
+            sieve = Filter(connection, scope)
+            return any(sieve.view(piece).chunks for piece in segments(connection))
 
     def documents(self, scope: Scope, *, limit: int, offset: int) -> Documents:
-        condition, bindings = scope_sql(scope)
         with self._reading() as connection:
+            condition, bindings = Filter(connection, scope).condition()
             total = connection.execute(_COUNT_DOCUMENTS.format(condition=condition), bindings).get
             rows = connection.execute(
                 _DOCUMENTS.format(condition=condition), (*bindings, limit, offset)
@@ -98,9 +74,9 @@ class SqliteOverview(SqliteFile, StoreOverview):
         return Documents(found, total=int(total))
 
     def days(self, scope: Scope) -> tuple[DaySummary, ...]:
-        condition, bindings = scope_sql(scope)
         found: dict[str | None, dict[str, Amount]] = {}
         with self._reading() as connection:
+            condition, bindings = Filter(connection, scope).condition()
             rows = connection.execute(_DAYS.format(condition=condition), bindings)
             for day, source, documents, chunks in rows:
                 found.setdefault(day, {})[source] = Amount(documents, chunks)
@@ -109,21 +85,20 @@ class SqliteOverview(SqliteFile, StoreOverview):
             )
 
     def embedded(self, fingerprint: Fingerprint, *, scope: Scope) -> npt.NDArray[np.int64]:
-        condition, bindings = scope_sql(scope)
         with self._reading() as connection:
+            condition, bindings = Filter(connection, scope).condition()
             space = space_id(connection, fingerprint)
             rows = connection.execute(_EMBEDDED.format(condition=condition), (space, *bindings))
             return np.fromiter((row[0] for row in rows), dtype=np.int64)
 
 
-@decoding
 def _summary_of(
-    path: object, source: object, day: object, size_bytes: object, headings: object
+    path: str, source: str, day: str | None, size_bytes: int, headings: str
 ) -> DocumentSummary:
     return summarize(
-        text_of(path),
+        path,
         source=source_of(source),
         when=day_of(day),
-        size_bytes=whole_of(size_bytes),
-        headings=[split_heading(text_of(heading)) for heading in json.loads(text_of(headings))],
+        size_bytes=size_bytes,
+        headings=[split_heading(heading) for heading in json.loads(headings)],
     )

@@ -1,23 +1,21 @@
-"""Rows of the file as records, and a Scope as a condition on rows.
+"""Rows of the file as records.
 
 Few chunks are facts or media files, so those have tables of their own and the statements that walk
-all chunks stay simple: facts that a query may not see are listed and excluded.
+all chunks stay simple: facts that a query may not see are listed and excluded. Tables are STRICT,
+so a column has values of its type; where a damaged page has others, reading raises any error, which
+`connect` takes for damage.
 """
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
-from functools import wraps
-from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
-from recollect.text.phrases import contains
-from recollect.text.tags import has_tag
-from recollect.types import CURATED, Chunk, FactMark, Known, SourceKind, Stat
+from recollect.types import Chunk, FactMark, Known, SourceKind, Stat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -25,8 +23,6 @@ if TYPE_CHECKING:
 
     from recollect.types import Scope, Vectors
 
-P = ParamSpec("P")
-Record = TypeVar("Record")
 Value = TypeVar("Value")
 
 _HEADING_JOINT = "\x1f"  # cannot occur in a heading: control characters are not text
@@ -46,45 +42,15 @@ CHUNK_COLUMNS = (
 )
 """The columns that `chunk_of` reads, in order; `c` is the chunk and `d` its document."""
 KNOWN = "SELECT source, path, digest, size_bytes, mtime_ns, recipe, is_settled FROM documents"
-"""The query whose rows `known_of` reads."""
+"""The query whose rows `all_known` reads."""
 _SOURCES = {kind.value: kind for kind in SourceKind}
 
 _FOREIGN = "SELECT chunk FROM facts WHERE scope NOT IN (SELECT value FROM json_each(?))"
 _INVALID = f"{_FOREIGN} OR since > ? OR until <= ?"
-_TAGGED = """
-    (has_tag(c.text, c.triggers, ?) OR d.source = 'memory'
-     AND d.path NOT IN (SELECT value FROM json_each(?))
-     AND d.id IN (SELECT o.document FROM chunks o WHERE has_tag(o.text, o.triggers, ?)))
-"""
 
 
 class RowError(ValueError):
     """A row holds a value that Recollect never writes: the file is damaged."""
-
-
-class TermsRowError(RowError):
-    """A row of the keyword index is damaged: the index is made again from the chunks."""
-
-
-def check_terms(read: Callable[P, Record], *args: P.args, **kwargs: P.kwargs) -> Record:
-    """Read something of the keyword index, such that a wrong value raises TermsRowError."""
-    try:
-        return read(*args, **kwargs)
-    except (ValueError, IndexError) as error:
-        raise TermsRowError(str(error)) from error
-
-
-def decoding(function: Callable[P, Record]) -> Callable[P, Record]:
-    """Return the function, which reads rows, such that a wrong value raises RowError."""
-
-    @wraps(function)
-    def decode(*args: P.args, **kwargs: P.kwargs) -> Record:
-        try:
-            return function(*args, **kwargs)
-        except (ValueError, TypeError) as error:
-            raise RowError(f"a row cannot be read: {error}") from error
-
-    return decode
 
 
 def vector_id(space: str, text: str) -> str:
@@ -102,74 +68,35 @@ def text_in(vector: str) -> str:
     return f"({vector} & {(1 << TEXT_BITS) - 1})"
 
 
-def text_of(value: object) -> str:
-    """Return a text column's value."""
-    if not isinstance(value, str):
-        raise RowError(f"a text is stored as {type(value).__name__}")
-    return value
-
-
-def whole_of(value: object) -> int:
-    """Return an integer column's value."""
-    if not isinstance(value, int):
-        raise RowError(f"a number is stored as {type(value).__name__}")
-    return value
-
-
-def blob_of(value: object, *, entry_bytes: int = 1) -> bytes:
-    """Return a blob column's value, which consists of entries of so many bytes."""
-    if not isinstance(value, bytes):
-        raise RowError(f"a blob is stored as {type(value).__name__}")
-    if len(value) % entry_bytes:
-        raise RowError(f"a blob of {len(value)} bytes has no entries of {entry_bytes} bytes")
-    return value
-
-
-def check_tail(value: object) -> None:
+def check_tail(value: int) -> None:
     """Check that the end of a row is there: the value of its last column, `tail`."""
     if value != _TAIL:
         raise RowError("the end of a row is missing")
 
 
-def check_tails(values: Iterable[object]) -> None:
+def check_tails(values: Iterable[int]) -> None:
     """Check that the ends of rows are there."""
     for value in set(values):
         check_tail(value)
 
 
-def real_of(value: object) -> float:
-    """Return a number column's value."""
-    if not isinstance(value, int | float) or not math.isfinite(value):
-        raise RowError(f"a number is stored as {value!r:.40}")
-    return float(value)
-
-
-@decoding
-def numbers_of(stored: object) -> list[int]:
-    """Return numbers of their stored form, a JSON list."""
-    return [*map(whole_of, json.loads(text_of(stored)))]
-
-
-def blobs_of(values: Sequence[object], *, entry_bytes: int = 1) -> Sequence[bytes]:
+def blobs_of(blobs: Sequence[bytes], *, entry_bytes: int) -> Sequence[bytes]:
     """Return the values of a blob column, each of entries of so many bytes."""
-    blobs = column_of(values, bytes)
     for length in set(map(len, blobs)):
         if length % entry_bytes:
             raise RowError(f"a blob of {length} bytes has no entries of {entry_bytes} bytes")
     return blobs
 
 
-def stack(values: Sequence[object], tails: Iterable[object] = (), *, dimensions: int) -> Vectors:
+def stack(blobs: Sequence[bytes], tails: Iterable[int] = (), *, dimensions: int) -> Vectors:
     """Return stored vectors as the rows of a matrix."""
     check_tails(tails)
-    blobs = column_of(values, bytes)
     if set(map(len, blobs)) - {dimensions * FLOAT_BYTES}:
         raise RowError(f"a vector does not have {dimensions} dimensions")
     return np.frombuffer(b"".join(blobs), dtype=np.float32).reshape(len(blobs), dimensions)
 
 
-@decoding
-def chunk_of(row: Sequence[object]) -> Chunk:
+def chunk_of(row: Sequence[Any]) -> Chunk:
     """Return the chunk of a row that starts with CHUNK_COLUMNS."""
     (
         _,
@@ -192,20 +119,20 @@ def chunk_of(row: Sequence[object]) -> Chunk:
     ) = row
     check_tail(tail)
     return Chunk(
-        path=text_of(path),
+        path=path,
         source=source_of(source),
-        start_line=whole_of(start_line),
-        end_line=whole_of(end_line),
-        text=text_of(text),
-        heading=split_heading(text_of(heading)),
-        prefix=text_of(prefix),
+        start_line=start_line,
+        end_line=end_line,
+        text=text,
+        heading=split_heading(heading),
+        prefix=prefix,
         when=day_of(day),
-        speaker=text_of(speaker),
-        moment=text_of(moment),
-        importance=_importance_of(importance),
-        triggers=text_of(triggers),
-        media="" if media is None else blob_of(media).hex(),
-        fact=None if fact is None else _mark_of(text_of(fact)),
+        speaker=speaker,
+        moment=moment,
+        importance=importance,
+        triggers=triggers,
+        media="" if media is None else media.hex(),
+        fact=None if fact is None else _mark_of(fact),
     )
 
 
@@ -217,8 +144,8 @@ class StoredChunks(Sequence[Chunk]):
 
     def __init__(
         self,
-        rows: Sequence[Sequence[object]],
-        columns: Sequence[Sequence[object]],
+        rows: Sequence[Sequence[Any]],
+        columns: Sequence[Sequence[Any]],
         *,
         explained: Callable[[], AbstractContextManager[None]],
     ) -> None:
@@ -233,13 +160,11 @@ class StoredChunks(Sequence[Chunk]):
         self._rows = rows
         self._explained = explained
         self._made: dict[int, Chunk] = {}
-        self.paths = column_of(columns[1], str)
+        self.paths = columns[1]
         self.sources = _decoded(columns[2], source_of)
-        self.start_lines = column_of(columns[3], int)
-        self.end_lines = column_of(columns[4], int)
-        self.texts = column_of(columns[5], str)
+        self.start_lines, self.end_lines, self.texts = columns[3:6]
         self.days = _decoded(columns[8], day_of)
-        self.importance = _decoded(columns[11], _importance_of)
+        self.importance = columns[11]
         check_tails(columns[13])
 
     def __len__(self) -> int:
@@ -252,50 +177,30 @@ class StoredChunks(Sequence[Chunk]):
     def __getitem__(self, place: int | slice) -> Chunk | Sequence[Chunk]:
         if isinstance(place, slice):
             return [self[each] for each in range(*place.indices(len(self)))]
+        row = self._rows[place]  # outside: an IndexError ends a loop
         if place not in self._made:
             with self._explained():
-                self._made[place] = chunk_of(self._rows[place])
+                self._made[place] = chunk_of(row)
         return self._made[place]
 
 
-def _decoded(values: Sequence[object], decode: Callable[[object], Value]) -> list[Value]:
+def _decoded(values: Sequence[Any], decode: Callable[[Any], Value]) -> list[Value]:
     """Return the decoded values of a column in which few values occur, often."""
     made = {value: decode(value) for value in set(values)}
     return [made[value] for value in values]
 
 
-def columns_of(rows: Sequence[Sequence[object]], *, count: int) -> Sequence[Sequence[object]]:
+def columns_of(rows: Sequence[Sequence[Any]], *, count: int) -> Sequence[Sequence[Any]]:
     """Return the columns of rows that have so many: checks and loops are faster by column."""
     return tuple(zip(*rows, strict=True)) or ((),) * count
 
 
-def column_of(values: Sequence[object], kind: type[Value]) -> Sequence[Value]:
-    """Return the values of a column, all of one type."""
-    if wrong := set(map(type, values)) - {kind}:
-        raise RowError(f"a {kind.__name__} is stored as {wrong.pop().__name__}")
-    return cast("Sequence[Value]", values)
-
-
-def known_of(row: Sequence[object]) -> Known:
-    """Return the stored state of a document from a row of KNOWN."""
-    (known,) = all_known([row])
-    return known
-
-
-@decoding
-def all_known(rows: Iterable[Sequence[object]]) -> list[Known]:
+def all_known(rows: Iterable[Sequence[Any]]) -> list[Known]:
     """Return the stored states of documents from rows of KNOWN: one loop, there are many."""
-    found: list[Known] = []
-    for source, path, digest, size_bytes, mtime_ns, recipe, is_settled in rows:
-        if not (
-            type(path) is type(digest) is type(recipe) is str
-            and type(size_bytes) is type(mtime_ns) is int
-        ):
-            raise RowError("a document is stored with a value of another type")
-        kind = _SOURCES.get(cast("str", source)) or source_of(source)
-        stat = Stat(size_bytes, mtime_ns)
-        found.append(Known(path, kind, digest, stat, recipe, bool(is_settled)))
-    return found
+    return [
+        Known(path, _SOURCES[source], digest, Stat(size_bytes, mtime_ns), recipe, bool(is_settled))
+        for source, path, digest, size_bytes, mtime_ns, recipe, is_settled in rows
+    ]
 
 
 def join_heading(heading: Sequence[str]) -> str:
@@ -308,21 +213,14 @@ def split_heading(stored: str) -> tuple[str, ...]:
     return tuple(stored.split(_HEADING_JOINT)) if stored else ()
 
 
-@decoding
-def source_of(stored: object) -> SourceKind:
+def source_of(stored: str) -> SourceKind:
     """Return the kind of source of its stored form."""
-    text = text_of(stored)
-    return _SOURCES.get(text) or SourceKind(text)
+    return _SOURCES[stored]
 
 
-@decoding
-def day_of(stored: object) -> date | None:
+def day_of(stored: str | None) -> date | None:
     """Return the day of its stored form."""
-    return None if stored is None else date.fromisoformat(text_of(stored))
-
-
-def _importance_of(stored: object) -> int | None:
-    return None if stored is None else whole_of(stored)
+    return None if stored is None else date.fromisoformat(stored)
 
 
 def fact_row(fact: FactMark) -> tuple[str, str, str, str, str]:
@@ -360,48 +258,6 @@ def hidden_sql(scope: Scope) -> tuple[str, list[str]]:
         return _FOREIGN, [audience_of(scope)]
     moment = as_of(scope)
     return _INVALID, [audience_of(scope), moment, moment]
-
-
-def scope_sql(scope: Scope) -> tuple[str, list[str]]:
-    """Return a condition on chunks `c` and their documents `d`, and its bindings."""
-    hidden, bindings = hidden_sql(scope)
-    conditions = [f"c.id NOT IN ({hidden})"]
-    if scope.source is not None:
-        conditions.append("d.source = ?")
-        bindings.append(scope.source.value)
-    if scope.since is not None:
-        conditions.append("c.day >= ?")
-        bindings.append(scope.since.isoformat())
-    if scope.before is not None:
-        conditions.append("c.day < ?")
-        bindings.append(scope.before.isoformat())
-    if scope.path is not None:
-        conditions.append("path_matches(d.path, ?)")
-        bindings.append(scope.path)
-    for tag in scope.tags:
-        conditions.append(_TAGGED)
-        bindings += (tag.name, json.dumps(CURATED), tag.name)
-    for phrase in scope.phrases:
-        conditions.append("has_phrase(c.text, c.heading, d.path, ?)")
-        bindings.append(json.dumps(phrase.words))
-    return " AND ".join(conditions), bindings
-
-
-def has_phrase(*arguments: object) -> bool:
-    """Return whether a chunk's text, heading or path contains a phrase: a function for SQL."""
-    *fields, phrase = map(str, arguments)
-    return phrase_in(*fields, words=tuple(json.loads(phrase)))
-
-
-def is_tagged(*arguments: object) -> bool:
-    """Return whether a chunk's text or triggers have a tag: a function for SQL."""
-    text, triggers, name = map(str, arguments)
-    return has_tag(text, triggers, name)
-
-
-def phrase_in(text: str, heading: str, path: str, *, words: tuple[str, ...]) -> bool:
-    """Return whether a chunk's text, stored heading or path has these words side by side."""
-    return any(contains(field, words) for field in phrase_fields(text, heading, path))
 
 
 def phrase_fields(text: str, heading: str, path: str) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from recollect.records import dataclass
 from recollect.stores.postings import LARGEST, blocks, moved
-from recollect.stores.sqlite.rows import TermsRowError, whole_of
+from recollect.stores.sqlite.rows import RowError
 from recollect.stores.sqlite.segments import (
     COLUMNS,
     JOINT,
@@ -61,8 +61,8 @@ _REMOVE = "UPDATE segments SET removed = removed + ?, stamp = ? WHERE id = ?"
 
 def seal_tail(connection: apsw.Connection, *, longest: int | None = None) -> None:
     """Make segments of the tail if it is longer than this, or than it may be."""
-    chunks = whole_of(connection.execute("SELECT chunks FROM totals").get)
-    live, last = map(whole_of, connection.execute(_LIVE).get)
+    chunks = connection.execute("SELECT chunks FROM totals").get
+    live, last = connection.execute(_LIVE).get
     if chunks - live <= (SIZES.tail if longest is None else longest):
         return
     while (tail := read_tail(connection, after=last, limit=_AT_ONCE)) is not None:
@@ -77,16 +77,9 @@ def seal_tail(connection: apsw.Connection, *, longest: int | None = None) -> Non
         _merge_newest(connection)
 
 
-def rebuild(connection: apsw.Connection) -> None:
-    """Rebuild all segments from the bags of the chunks."""
-    connection.execute("DELETE FROM postings; DELETE FROM columns; DELETE FROM segments")
-    seal_tail(connection, longest=0)
-
-
 def remove(connection: apsw.Connection, ids: Sequence[int]) -> None:
     """Mark chunks as removed in their segments; those of the tail are in none."""
     gone = np.sort(np.array(ids, dtype=np.int64))
-    sparse: list[int] = []
     for segment in sealed(connection):
         places = places_in(segment, gone)
         if not len(places):
@@ -95,18 +88,15 @@ def remove(connection: apsw.Connection, ids: Sequence[int]) -> None:
         if removed == segment.chunks:
             _drop(connection, segment)
             continue
-        bits = np.zeros(segment.chunks, dtype=np.bool_)
-        if segment.removed:
-            bits = ~segment.read_live()
+        bits = ~segment.read_live()
         if bits[places].any():
-            raise TermsRowError("a chunk was removed twice")
+            raise RowError("a chunk was removed twice")
         bits[places] = True
         connection.execute(_PUT_COLUMN, (segment.number, REMOVED, np.packbits(bits).tobytes()))
         connection.execute(_REMOVE, (len(places), _random(), segment.number))
-        if removed * 2 > segment.chunks:
-            sparse.append(segment.number)
-    for number in sparse:
-        _rewrite(connection, number)
+    for segment in sealed(connection):
+        if segment.removed * 2 > segment.chunks:
+            _merge(connection, [segment])
 
 
 def _random() -> int:
@@ -128,28 +118,6 @@ def _due(pieces: Sequence[Sealed]) -> Sequence[Sealed]:
         if len(run) > 1 and sum(map(_live, run)) >= tier:
             return run
     return ()
-
-
-def _rewrite(connection: apsw.Connection, number: int) -> None:
-    """Write a piece without its removed chunks, together with smaller ones beside it that fit."""
-    pieces = sealed(connection)
-    start = next((place for place, each in enumerate(pieces) if each.number == number), None)
-    if start is None:  # already merged with another
-        return
-    run = [pieces[start]]
-    for each in reversed(pieces[:start]):
-        if not _fits(run, each, largest=pieces[start].chunks):
-            break
-        run.insert(0, each)
-    for each in pieces[start + 1 :]:
-        if not _fits(run, each, largest=pieces[start].chunks):
-            break
-        run.append(each)
-    _merge(connection, run)
-
-
-def _fits(run: Sequence[Sealed], piece: Sealed, *, largest: int) -> bool:
-    return piece.chunks <= largest and sum(map(_live, run)) + _live(piece) <= SIZES.tiers[-1]
 
 
 def _live(piece: Sealed) -> int:

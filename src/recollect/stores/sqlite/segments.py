@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from dataclasses import field
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -21,17 +21,14 @@ from recollect.stores import postings, term_counts
 from recollect.stores.postings import PostingsBlock
 from recollect.stores.sqlite.rows import (
     RowError,
-    TermsRowError,
-    blob_of,
+    blobs_of,
     check_tail,
-    check_terms,
+    check_tails,
     day_of,
-    text_of,
-    whole_of,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     import apsw
     import numpy.typing as npt
@@ -186,7 +183,7 @@ class Sealed:
             kind = np.dtype(COLUMNS[name])
             data = self._blob(name)
             if len(data) != self.chunks * kind.itemsize:
-                raise TermsRowError(f"the column {name} of a segment is not whole")
+                raise RowError(f"the column {name} of a segment is not whole")
             return np.frombuffer(data, dtype=kind), len(data)
 
         return _recent.get((self.token, name), read)
@@ -213,14 +210,14 @@ class Sealed:
         bits = np.frombuffer(self._blob(REMOVED), dtype=np.uint8)
         live = ~np.unpackbits(bits)[: self.chunks].astype(np.bool_)
         if len(live) != self.chunks or np.count_nonzero(live) != self.chunks - self.removed:
-            raise TermsRowError("the removed chunks of a segment are miscounted")
+            raise RowError("the removed chunks of a segment are miscounted")
         return live
 
     def find(self, term: int) -> Postings | None:
         def read() -> tuple[Postings | None, int]:
             base = self.number << TERM_BITS
             row = self.connection.execute(_BLOCK, (base, base + term)).fetchone()
-            found = None if row is None else self._block_of(*row).find(term)
+            found = None if row is None else self._block_of(row).find(term)
             return found, 0 if found is None else found.bytes
 
         return _recent.get((self.token, term), read)
@@ -228,26 +225,25 @@ class Sealed:
     def entries(self, first: int, last: int) -> Entries:
         base = self.number << TERM_BITS
         rows = self.connection.execute(_BLOCKS, (base, base + first, base + last))
-        held = [self._block_of(*row).entries() for row in rows]
+        held = [self._block_of(row).entries() for row in rows]
         return postings.between(held, first, last)
 
-    def _block_of(self, *row: object) -> PostingsBlock:
+    def _block_of(self, row: Sequence[Any]) -> PostingsBlock:
         *columns, tail = row
-        check_terms(check_tail, tail)
+        check_tail(tail)
         arrays = [
-            check_terms(np.frombuffer, blob_of(value), kind)
-            for value, kind in zip(columns, _BLOCK_KINDS, strict=True)
+            np.frombuffer(value, kind) for value, kind in zip(columns, _BLOCK_KINDS, strict=True)
         ]
         block = PostingsBlock(*arrays)
-        check_terms(block.check, chunks=self.chunks)
+        block.check(chunks=self.chunks)
         return block
 
     def _blob(self, name: str) -> bytes:
         row = self.connection.execute(_COLUMN, (self.number, name)).fetchone()
         if row is None:
-            raise TermsRowError(f"the column {name} of a segment is missing")
-        check_terms(check_tail, row[1])
-        return check_terms(blob_of, row[0])
+            raise RowError(f"the column {name} of a segment is missing")
+        check_tail(row[1])
+        return bytes(row[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,38 +292,31 @@ def read_tail(connection: apsw.Connection, *, after: int, limit: int = -1) -> Ta
     if not rows:
         return None
     ids, lengths, days, texts, sources, paths, bags, tails = zip(*rows, strict=True)
-    for tail in tails:
-        check_tail(tail)
-    first = whole_of(ids[0])
-    numbers: dict[tuple[object, object], int] = {}
+    check_tails(tails)
+    first = ids[0]
+    numbers: dict[tuple[str, str], int] = {}
     owners = [numbers.setdefault(each, len(numbers)) for each in zip(sources, paths, strict=True)]
     numbered = {
-        "ids": np.array([whole_of(each) - first for each in ids]),
-        "lengths": np.minimum([whole_of(each) for each in lengths], _LONGEST),
+        "ids": np.array(ids) - first,
+        "lengths": np.minimum(lengths, _LONGEST),
         "days": [day.toordinal() if (day := day_of(each)) else 0 for each in days],
-        "texts": [whole_of(each) for each in texts],
+        "texts": texts,
         "documents": owners,
     }
-    entry_bytes = term_counts.ENTRY_BYTES
-    packed = postings.pack_bags(
-        [check_terms(blob_of, bag, entry_bytes=entry_bytes) for bag in bags]
-    )
+    packed = postings.pack_bags(blobs_of(bags, entry_bytes=term_counts.ENTRY_BYTES))
     packed.sort()
     return Tail(
         first,
-        whole_of(ids[-1]),
+        ids[-1],
         {name: np.array(numbered[name], dtype=kind) for name, kind in COLUMNS.items()},
-        {
-            "paths": [text_of(path) for _, path in numbers],
-            "sources": [text_of(source) for source, _ in numbers],
-        },
+        {"paths": [path for _, path in numbers], "sources": [source for source, _ in numbers]},
         packed,
     )
 
 
 def sealed(connection: apsw.Connection) -> list[Sealed]:
     """Return the segments of the file in the order of their chunks."""
-    return [Sealed(connection, *map(whole_of, row)) for row in connection.execute(_SEGMENTS)]
+    return [Sealed(connection, *row) for row in connection.execute(_SEGMENTS)]
 
 
 def segments(connection: apsw.Connection, state: State | None = None) -> list[Segment]:
@@ -350,7 +339,7 @@ def segments(connection: apsw.Connection, state: State | None = None) -> list[Se
         found.append(tail)
         held += tail.chunks
     if held != chunks:
-        raise TermsRowError(f"the keyword index has {held} of {chunks} chunks")
+        raise RowError(f"the keyword index has {held} of {chunks} chunks")
     return found
 
 
@@ -362,7 +351,7 @@ def state_of(connection: apsw.Connection) -> State:
     state = connection.execute(_STATE).fetchone()
     if state is None:
         raise RowError("the totals are missing")
-    return whole_of(state[0]), whole_of(state[1])
+    return state[0], state[1]
 
 
 _tails: WeakKeyDictionary[apsw.Connection, tuple[tuple[int, ...], Tail | None]] = (

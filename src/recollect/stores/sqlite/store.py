@@ -1,13 +1,16 @@
 """SqliteStore: everything about one agent in one file, opened in whatever state the file is.
 
-A damaged file is set aside and replaced, a read-only one is read, disagreements are repaired. The
-user learns about it from notices.
+A damaged file is set aside and replaced, a read-only one is read. The user learns about it from
+notices.
 """
 
 from __future__ import annotations
 
 import contextlib
+from dataclasses import astuple
 from typing import TYPE_CHECKING, Self
+
+import numpy as np
 
 from recollect.errors import (
     StoreBusyError,
@@ -15,11 +18,13 @@ from recollect.errors import (
     StoreError,
     StoreFullError,
     StoreReadOnlyError,
-    TermsCorruptError,
 )
-from recollect.reports import StoreStatus
-from recollect.stores.base import Answer, Store, propose_by
+from recollect.reports import Amount, Amounts, IndexStatus
+from recollect.stores import bm25, term_counts
+from recollect.stores.base import Answer, Corpus, Holder, KeywordPool, Store
+from recollect.stores.postings import Part, best
 from recollect.stores.sqlite import pages, schema
+from recollect.stores.sqlite.check import find_broken, find_disagreements
 from recollect.stores.sqlite.connect import (
     alone,
     connect,
@@ -28,18 +33,18 @@ from recollect.stores.sqlite.connect import (
     patience,
     reading,
     translated,
+    writing,
 )
 from recollect.stores.sqlite.documents import SqliteDocuments
-from recollect.stores.sqlite.keyword import SqliteKeywords
-from recollect.stores.sqlite.missing import space_id
+from recollect.stores.sqlite.filters import Filter
+from recollect.stores.sqlite.missing import media_waiting, space_id
 from recollect.stores.sqlite.overview import SqliteOverview
-from recollect.stores.sqlite.repair import audit, find_broken, find_drift, needs_terms, repair
-from recollect.stores.sqlite.rows import hidden_sql, vector_id
-from recollect.stores.sqlite.terms import has_all_terms, rebuild_terms
+from recollect.stores.sqlite.rows import vector_id
+from recollect.stores.sqlite.segments import segments, state_of
 from recollect.stores.sqlite.vec import usable_engine
 from recollect.stores.sqlite.vectors import SqliteVectors
-from recollect.stores.vectors import keep_freed_memory
-from recollect.types import Scope
+from recollect.stores.vectors import keep_freed_memory, propose_by
+from recollect.types import ChunkKey, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -49,35 +54,28 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from recollect.stores.base import Proposals
-    from recollect.stores.sqlite.leases import SqliteLeases
+    from recollect.stores.base import Proposals, SpaceTexts
     from recollect.stores.sqlite.vectors import Engine
     from recollect.types import Fingerprint, Vectors
 
     Identity: TypeAlias = tuple[int, int] | None
 
 _READ_BYTES = 1 << 20
-_MOST_RECOVERIES = 3  # read again, then replace the keyword index alone, then the whole file
-_LOST_TERMS = "the keyword index does not have all terms of the chunks"
 _BY_SOURCE = """
-    SELECT d.source, count(DISTINCT d.id), count(c.id)
-    FROM documents d LEFT JOIN chunks c ON c.document = d.id GROUP BY d.source
+    SELECT d.source, count(DISTINCT d.id), count(c.id), {size}
+    FROM documents d LEFT JOIN chunks c ON c.document = d.id AND {condition}
+    WHERE {shown} GROUP BY d.source
 """
-_SEEN_BY_SOURCE = """
-    SELECT d.source, count(DISTINCT d.id), count(c.id), ifnull(sum(octet_length(c.text)), 0)
-    FROM documents d LEFT JOIN chunks c ON c.document = d.id AND c.id NOT IN ({hidden})
-    WHERE d.source <> 'facts' OR c.id IS NOT NULL GROUP BY d.source
-"""
+_SHOWN = "d.source <> 'facts' OR c.id IS NOT NULL"
+_TEXT_BYTES = "ifnull(sum(octet_length(c.text)), 0)"
 _EMBEDDED = f"""
     SELECT count(*) FROM chunks c
     WHERE (EXISTS (SELECT 1 FROM vectors v WHERE v.id = {vector_id("?", "c.text_id")})
         OR EXISTS (SELECT 1 FROM vectors v WHERE v.id = {vector_id("?", "c.text_id")}))
+    AND {{condition}}
 """  # noqa: S608 - our own column names
-_SEEN_EMBEDDED = f"{_EMBEDDED} AND c.id NOT IN ({{hidden}})"
-_MEDIA_WAITING = f"""
-    SELECT count(*) FROM media m CROSS JOIN chunks c ON c.id = m.chunk
-    WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.id = {vector_id("?", "c.text_id")})
-"""  # noqa: S608 - our own column names
+_LEASE = "SELECT token, purpose, pid, host, since, beat FROM leases WHERE name = ?"
+_PUT_LEASE = "INSERT INTO leases VALUES (?, ?, ?, ?, ?, ?, ?)"
 _CLEAR = """
     DELETE FROM documents;
     DELETE FROM postings;
@@ -92,8 +90,8 @@ _CLEAR = """
 """
 
 
-class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview, Store):
-    """A Store in one SQLite file. Use `open_file`, or `SqliteStore.open` without repairs."""
+class SqliteStore(SqliteDocuments, SqliteVectors, SqliteOverview, Store):
+    """A Store in one SQLite file. Use `open_file`, or `SqliteStore.open` if damage is an error."""
 
     def __init__(
         self, path: Path, *, connection: apsw.Connection, engine: Engine, is_writable: bool
@@ -125,69 +123,64 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
         """Open the same file for another thread, with notices for the user."""
         return open_file(self._path, engine=self._engine)
 
-    def follow(self) -> tuple[str, ...]:
-        """Open the file that has taken the place of this one, if another process replaced it."""
-        if self._opened is None or self._identity == _identity(self._path):
-            return ()
-        notices = self._reopen()
-        self.is_replacement = True
-        return notices
-
-    def _reopen(self) -> tuple[str, ...]:
-        self.close()
-        fresh, notices = _open_in_any_state(self._path, engine=self._engine)
-        self._take_over(fresh)
-        return notices
-
     def snapshot(self) -> AbstractContextManager[None]:
         return reading(self._connection)
 
     def patience(self, seconds: float) -> AbstractContextManager[None]:
         return patience(seconds)
 
-    def leases(self) -> SqliteLeases:
-        """Return a handle to the file's leases, with its own connection."""
-        from recollect.stores.sqlite.leases import SqliteLeases  # noqa: PLC0415 - for writers
-
-        return SqliteLeases(self._path)
+    def lease(self, name: str, decide: Callable[[Holder | None], Holder | None]) -> Holder | None:
+        # A connection serves one thread, and this is called by others.
+        with (
+            translated(self._path),
+            contextlib.closing(connect(self._path, writable=True)) as connection,
+        ):
+            with reading(connection):
+                before = _holder(connection, name)
+                if decide(before) == before:
+                    return before
+            with writing(connection):
+                after = decide(_holder(connection, name))
+                connection.execute("DELETE FROM leases WHERE name = ?", (name,))
+                if after is not None:
+                    connection.execute(_PUT_LEASE, (name, *astuple(after)))
+                return after
 
     @property
     def location(self) -> str:
         return str(self._path)
 
     def status(
-        self,
-        fingerprint: Fingerprint | None,
-        *,
-        media: bool = False,
-        audience: frozenset[str] | None = None,
-        other: Fingerprint | None = None,
-    ) -> StoreStatus:
+        self, texts: SpaceTexts | None, *, audience: frozenset[str] | None = None
+    ) -> IndexStatus:
         with self._reading() as connection:
-            space = space_id(connection, fingerprint)
-            spaces = (space, space_id(connection, other))
-            excused = 0 if media else connection.execute(_MEDIA_WAITING, (space,)).get
-            if audience is None:
-                rows = [(*row, 0) for row in connection.execute(_BY_SOURCE)]
-                embedded = connection.execute(_EMBEDDED, spaces).get
-                size_bytes = sum(map(_size_bytes, files_of(self._path)))
-            else:
-                hidden, bindings = hidden_sql(Scope(audience=audience, with_superseded=True))
-                rows = list(connection.execute(_SEEN_BY_SOURCE.format(hidden=hidden), bindings))
-                embedded = connection.execute(
-                    _SEEN_EMBEDDED.format(hidden=hidden), (*spaces, *bindings)
-                ).get
-                size_bytes = sum(row[3] for row in rows)
-        by_source = {source: (documents, chunks) for source, documents, chunks, _ in rows}
-        chunks = sum(counts[1] for counts in by_source.values())
-        return StoreStatus(
+            condition, seen, shown, size = "true", tuple[str, ...](), "true", "0"
+            if audience is not None:
+                scope = Scope(audience=audience, with_superseded=True)
+                condition, seen = Filter(connection, scope).condition()
+                shown, size = _SHOWN, _TEXT_BYTES
+            counted = _BY_SOURCE.format(condition=condition, shown=shown, size=size)
+            rows = list(connection.execute(counted, seen))
+            embedded = excused = 0
+            if texts is not None:
+                spaces = [space_id(connection, each) for each in (texts.fingerprint, texts.other)]
+                statement = _EMBEDDED.format(condition=condition)
+                embedded = connection.execute(statement, (*spaces, *seen)).get
+                excused = 0 if texts.media else media_waiting(connection, texts)
+        if audience is None:
+            size_bytes = sum(map(_size_bytes, files_of(self._path)))
+        else:
+            size_bytes = sum(row[3] for row in rows)
+        by_source = {source: Amount(documents, chunks) for source, documents, chunks, _ in rows}
+        total = Amounts(by_source).total
+        return IndexStatus(
             location=self.location,
             size_bytes=size_bytes,
-            documents=sum(counts[0] for counts in by_source.values()),
-            chunks=chunks,
+            documents=total.documents,
+            chunks=total.chunks,
             by_source=by_source,
             vectors=embedded,
-            pending=chunks - embedded - excused if fingerprint else 0,
+            pending=total.chunks - embedded - excused if texts else 0,
             engine=self._engine.name,
             is_writable=self.is_writable,
         )
@@ -208,56 +201,49 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
             spaces=self.spaces() if vectors else {},
         )
 
-    def check(self) -> list[str]:
-        try:
-            with self._reading() as connection:
-                problems = list(find_broken(connection))
-                return problems or ([] if has_all_terms(connection) else [_LOST_TERMS])
-        except TermsCorruptError:
-            return [_LOST_TERMS]
-
-    def require_sound(self) -> None:
-        problems = self.check()
-        if problems:
-            damaged = TermsCorruptError if problems == [_LOST_TERMS] else StoreCorruptError
-            raise damaged(
-                f"The index {self._path} is damaged ({'; '.join(problems)}).",
-                action="Run `recollect index --force`.",
-            )
-        self._forget_embedded()
-
-    def audit(self) -> list[str]:
-        # On one snapshot: a write of another process is not a disagreement.
-        try:
-            with self._reading() as connection:
-                return list(audit(connection))
-        except TermsCorruptError:
-            return [_LOST_TERMS]
-
-    def repair(self) -> tuple[str, ...]:
-        """Make terms, counts and codes match the chunks; return notices for the user."""
-        notices = self._repair()
-        with contextlib.suppress(StoreBusyError, StoreFullError):  # searches are only slower
-            self._prepare_engine()
-        return notices
-
-    def _repair(self) -> tuple[str, ...]:
-        try:
-            with self._reading() as connection:
-                drift = find_drift(connection)
-            if not drift.is_any:
-                return ()
-            if not drift.lost_terms:
-                with self._writing() as connection:
-                    count = repair(connection)
-                if not count:  # another process was faster
-                    return ()
-                return (
-                    f"{count} entries of the index disagreed with its chunks and were repaired.",
+    def _keyword(
+        self, terms: Sequence[str], *, scope: Scope, limit: int, stop: Collection[str]
+    ) -> KeywordPool:
+        """Return the best chunks by terms; reads their postings and nothing else of the index."""
+        with self._reading() as connection:
+            state = state_of(connection)
+            pieces = segments(connection, state)
+            asked = list(dict.fromkeys(terms))
+            hashes = [term_counts.hash_of(term) for term in asked]
+            # The score of a word must not tell how often it occurs in the facts of others.
+            everything = Scope(audience=scope.audience, with_superseded=True)
+            visible = Filter(connection, everything, state=state)
+            allowed = Filter(connection, scope, state=state)
+            views = [visible.view(piece) for piece in pieces]
+            parts = [
+                Part(
+                    [piece.find(term) for term in hashes],
+                    piece.column("lengths"),
+                    visible=view.mask,
+                    allowed=allowed.view(piece).mask,
                 )
-        except TermsCorruptError:
-            pass  # what could not be read is made again
-        return self._rebuild_terms(if_lost=True)
+                for piece, view in zip(pieces, views, strict=True)
+            ]
+            chunks = sum(view.chunks for view in views)
+            length = sum(view.length for view in views)
+            counted = np.array([part.frequencies() for part in parts], dtype=np.int64)
+            held = counted.reshape(len(parts), len(asked)).sum(axis=0).tolist()
+            corpus = Corpus(
+                chunks=chunks,
+                mean_length=length / chunks if chunks else 0.0,
+                frequencies=dict(zip(asked, held, strict=True)),
+            )
+            weights = bm25.term_weights(asked, stop=stop, corpus=corpus)
+            found = best(parts, weights=weights, corpus=corpus, limit=limit)
+            ids = [piece.column("ids") for piece in pieces]
+            keys = [pieces[part].first + int(ids[part][place]) for part, place in found]
+            return KeywordPool(tuple(map(ChunkKey, keys)), corpus)
+
+    def check(self, *, deep: bool = False) -> list[str]:
+        # On one snapshot: a write of another process is not a disagreement.
+        with self._reading() as connection:
+            problems = list(find_broken(connection))
+            return problems + (list(find_disagreements(connection)) if deep else [])
 
     def _prepare_engine(self) -> None:
         """Make what the engine derives from vectors, where another engine stored them."""
@@ -268,31 +254,29 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
             for space in self._engine.unprepared(connection):
                 self._engine.rebuild(connection, space=space)
 
-    def _rebuild_terms(self, *, if_lost: bool = False) -> tuple[str, ...]:
-        with self._writing() as connection:
-            if if_lost and not needs_terms(connection):
-                return ()  # another process was faster
-            count = rebuild_terms(connection)
-        return (f"The keyword index was damaged. It was rebuilt from its {count} chunks.",)
-
     def recovering(
         self, work: Callable[[], Answer], *, tell: Callable[[tuple[str, ...]], None]
     ) -> Answer:
-        for attempt in range(_MOST_RECOVERIES):
-            try:
-                return work()
-            except StoreCorruptError as error:
-                tell(self._recover(error) if attempt else self._reopen())
+        try:
+            if self._opened is not None and self._identity != _identity(self._path):
+                tell(self._reopen())
+                self.is_replacement = True
+            return work()
+        except StoreCorruptError:
+            tell(self._reopen())
+        try:
+            return work()
+        except StoreCorruptError as error:
+            damaged = self._identity
+            self.close()
+            fresh, notices = _replaced(self._path, damaged, engine=self._engine, error=error)
+            self._take_over(fresh)
+            tell(notices)
         return work()
 
-    def _recover(self, error: StoreCorruptError) -> tuple[str, ...]:
-        """Rebuild a damaged part, or set the file aside and go on with an empty one."""
-        with contextlib.suppress(StoreCorruptError):
-            if isinstance(error, TermsCorruptError):
-                return self._rebuild_terms()
-        damaged = self._identity
+    def _reopen(self) -> tuple[str, ...]:
         self.close()
-        fresh, notices = _replaced(self._path, damaged, engine=self._engine, error=error)
+        fresh, notices = _open_in_any_state(self._path, engine=self._engine)
         self._take_over(fresh)
         return notices
 
@@ -325,6 +309,11 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
         self.close()
 
 
+def _holder(connection: apsw.Connection, name: str) -> Holder | None:
+    row = connection.execute(_LEASE, (name,)).fetchone()
+    return None if row is None else Holder(*row)
+
+
 def _size_bytes(file: Path) -> int:
     """Return the size of a file; 0 if the file is gone: another process may remove side files."""
     try:
@@ -349,9 +338,9 @@ def _open_in_any_state(path: Path, *, engine: Engine) -> tuple[SqliteStore, tupl
     opened = _identity(path)
     try:
         with contextlib.suppress(StoreCorruptError):
-            return _repaired(SqliteStore.open(path, engine=engine))
+            return _prepared(SqliteStore.open(path, engine=engine)), ()
         # A single failed read can look like damage: only what is seen twice is.
-        return _repaired(SqliteStore.open(path, engine=engine))
+        return _prepared(SqliteStore.open(path, engine=engine)), ()
     except StoreCorruptError as error:
         return _replaced(path, opened, engine=engine, error=error)
     except StoreReadOnlyError as error:
@@ -362,12 +351,14 @@ def _open_in_any_state(path: Path, *, engine: Engine) -> tuple[SqliteStore, tupl
         return store, (f"{notice} You can search it, but it is not updated. {error.action}",)
 
 
-def _repaired(store: SqliteStore) -> tuple[SqliteStore, tuple[str, ...]]:
+def _prepared(store: SqliteStore) -> SqliteStore:
     try:
-        return store, store.repair()
+        with contextlib.suppress(StoreBusyError, StoreFullError):  # searches are only slower
+            store._prepare_engine()  # noqa: SLF001 - part of opening it
     except BaseException:
         store.close()
         raise
+    return store
 
 
 def _replaced(
@@ -382,7 +373,7 @@ def _replaced(
     with translated(path), alone(path):
         if damaged != _identity(path):
             with contextlib.suppress(StoreCorruptError):
-                store, _ = _repaired(SqliteStore.open(path, engine=engine))
+                store = _prepared(SqliteStore.open(path, engine=engine))
                 store.is_replacement = True
                 return store, (f"{what} It was set aside and is being rebuilt from the files.",)
         _require_readable(path)

@@ -12,7 +12,8 @@ import apsw
 from recollect.records import dataclass
 from recollect.stores.base import VectorPool
 from recollect.stores.sqlite.codes import forget_codes
-from recollect.stores.sqlite.rows import check_tail, scope_sql, vector_id
+from recollect.stores.sqlite.filters import Filter
+from recollect.stores.sqlite.rows import check_tails, vector_id
 from recollect.stores.sqlite.scan import NumpyScan
 from recollect.types import ChunkKey
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 _NAME = "sqlite-vec"
 _NEAREST = f"""
     SELECT c.id, 1 - vec_distance_cosine(v.vector, ?) AS cosine, v.tail FROM chunks c
-    JOIN documents d ON d.id = c.document
     JOIN vectors v ON v.id = {vector_id("?", "c.text_id")}
     WHERE {{condition}} ORDER BY cosine DESC, c.id LIMIT ?
 """  # noqa: S608 - our own column names
@@ -78,14 +78,13 @@ class SqliteVec:
         self, connection: apsw.Connection, *, space: int, vector: Vector, scope: Scope, limit: int
     ) -> VectorPool:
         """Return the chunks in scope nearest to the vector, best first."""
-        condition, bindings = scope_sql(scope)
+        condition, bindings = Filter(connection, scope).condition()
         rows = list(
             connection.execute(
                 _NEAREST.format(condition=condition), (vector.tobytes(), space, *bindings, limit)
             )
         )
-        for row in rows:
-            check_tail(row[2])
+        check_tails(row[2] for row in rows)
         return VectorPool(
             keys=tuple(ChunkKey(row[0]) for row in rows), cosines=tuple(row[1] for row in rows)
         )

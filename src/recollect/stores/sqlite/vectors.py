@@ -8,21 +8,16 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from recollect.stores.base import Space, VectorIndex, VectorPool
+from recollect.stores.base import Space, VectorPool
 from recollect.stores.sqlite.documents import ADD_TEXT
 from recollect.stores.sqlite.missing import SqliteMissing, space_id
 from recollect.stores.sqlite.rows import (
     TEXT_BITS,
-    blob_of,
+    blobs_of,
     check_tail,
-    decoding,
     ids_in,
-    numbers_of,
-    real_of,
     text_in,
-    text_of,
     vector_id,
-    whole_of,
 )
 from recollect.stores.vectors import check_vectors, code_bytes
 from recollect.types import Background, ChunkKey, Fingerprint
@@ -115,7 +110,7 @@ class Engine(Protocol):
         """Return the spaces that the engine would search faster after `rebuild`."""
 
 
-class SqliteVectors(SqliteMissing, VectorIndex):
+class SqliteVectors(SqliteMissing):
     """Stores vectors, and knows which space searches use."""
 
     def __init__(self, path: Path, *, connection: apsw.Connection, engine: Engine) -> None:
@@ -165,8 +160,7 @@ class SqliteVectors(SqliteMissing, VectorIndex):
 
     def spaces(self) -> Mapping[Fingerprint, Space]:
         with self._reading() as connection:
-            rows = list(connection.execute(_SPACES))
-            return {fingerprint_of(name): space_of(*columns) for name, *columns in rows}
+            return dict(_space_of(*row) for row in connection.execute(_SPACES))
 
     def put_space(
         self,
@@ -190,10 +184,10 @@ class SqliteVectors(SqliteMissing, VectorIndex):
         with self._reading() as connection:
             stored, others = connection.execute(_STORED, (kept,)).get
             few = max(_FEW, _FEW_SHARE * stored)
-            gone = whole_of(connection.execute(_GONE).get)
+            gone = connection.execute(_GONE).get
             if others + self._unused_at_most(connection, gone=gone) <= few:
                 return 0
-            unused = whole_of(connection.execute(_UNUSED, (kept,)).get)
+            unused = int(connection.execute(_UNUSED, (kept,)).get)
         if unused <= few:
             self.put_meta(_COUNTED, json.dumps([gone, unused]))
             return 0
@@ -213,8 +207,8 @@ class SqliteVectors(SqliteMissing, VectorIndex):
         counted = self.meta(_COUNTED).get(_COUNTED)
         if counted is None:
             return math.inf
-        before, unused = numbers_of(counted)
-        spaces = whole_of(connection.execute("SELECT count(*) FROM spaces").get)
+        before, unused = json.loads(counted)
+        spaces = connection.execute("SELECT count(*) FROM spaces").get
         return unused + (gone - before) * spaces if gone >= before else math.inf
 
     def _nearest(
@@ -235,28 +229,20 @@ class SqliteVectors(SqliteMissing, VectorIndex):
             row = connection.execute(_SPACE, (str(fingerprint),)).fetchone()
             if row is None:
                 return {}
-            width = code_bytes(whole_of(row[1]))
+            space, dimensions = row
             found: dict[ChunkKey, bytes] = {}
-            asked = (json.dumps(list(keys)), whole_of(row[0]))
-            for key, codes, tail in connection.execute(_WORDS, asked):
+            for key, codes, tail in connection.execute(_WORDS, (json.dumps(list(keys)), space)):
                 check_tail(tail)
-                found[ChunkKey(whole_of(key))] = blob_of(codes, entry_bytes=width)
+                found[ChunkKey(key)] = codes
+            blobs_of(list(found.values()), entry_bytes=code_bytes(dimensions))
             return found
 
 
-def space_of(dimensions: object, mean: object, deviation: object, is_published: object) -> Space:
-    """Return a space from its columns."""
-    return Space(
-        dimensions=whole_of(dimensions),
-        background=None if mean is None else Background(real_of(mean), real_of(deviation)),
-        is_published=bool(whole_of(is_published)),
-    )
-
-
-@decoding
-def fingerprint_of(stored: object) -> Fingerprint:
-    """Return the fingerprint of its stored form."""
-    return Fingerprint.parse(text_of(stored))
+def _space_of(
+    name: str, dimensions: int, mean: float | None, deviation: float, is_published: int
+) -> tuple[Fingerprint, Space]:
+    background = None if mean is None else Background(mean, deviation)
+    return Fingerprint.parse(name), Space(dimensions, background, bool(is_published))
 
 
 def _add_space(connection: apsw.Connection, fingerprint: Fingerprint) -> tuple[int, int]:
@@ -264,4 +250,4 @@ def _add_space(connection: apsw.Connection, fingerprint: Fingerprint) -> tuple[i
     connection.execute(_ADD_SPACE, (str(fingerprint), fingerprint.dimensions or 0))
     row = connection.execute(_SPACE, (str(fingerprint),)).fetchone()
     assert row is not None  # noqa: S101 - inserted above
-    return whole_of(row[0]), whole_of(row[1])
+    return row[0], row[1]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from recollect.text.secrets.values import Name, Spot, secret_at
 
 if TYPE_CHECKING:
-    from recollect.text.secrets.span import Secret
+    from recollect.text.secrets.values import Secret
 
 ASCII_CUES = "p(?:ass|w)|secret|token|k(?:ey|ennwort)|cred|auth|jwt|bearer"
 OTHER_CUES = "contraseña|пароль|密码|密碼|パスワード|비밀번호"

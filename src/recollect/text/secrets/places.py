@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from recollect.text.secrets.span import Secret
 from recollect.text.secrets.values import (
     Name,
+    Secret,
     Spot,
     is_irregular,
     is_reference,

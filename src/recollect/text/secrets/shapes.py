@@ -15,7 +15,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from recollect.text.secrets.span import Secret
+from recollect.text.secrets.values import Secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

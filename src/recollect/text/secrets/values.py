@@ -12,7 +12,16 @@ from enum import Enum
 from itertools import pairwise
 from typing import NamedTuple
 
-from recollect.text.secrets.span import Secret
+
+class Secret(NamedTuple):
+    """The place and kind of a secret; not the secret itself, so it can be shown and logged."""
+
+    start: int
+    end: int
+    kind: str
+    """Kind in words for people: `GitHub token`, `password`."""
+    is_key: bool = False
+    """True for a key of a known format: its ends tell people which key it is."""
 
 
 class Name(Enum):

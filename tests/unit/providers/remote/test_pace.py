@@ -1,4 +1,4 @@
-"""Keeping to a rate, on a clock of our own."""
+"""Holding requests, on a clock of our own."""
 
 from __future__ import annotations
 
@@ -39,76 +39,45 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def on(clock: Clock, **rates: int) -> Pace:
-    pace = Pace(**rates)
+def on(clock: Clock) -> Pace:
+    pace = Pace()
     pace._stopped = clock  # type: ignore[assignment]
     return pace
 
 
-def turns(clock: Clock, pace: Pace, *sizes: int) -> list[float]:
-    """Return how long after the first each request of these sizes may go."""
+def waited(clock: Clock, pace: Pace) -> float:
+    """Return how long a request waits for its turn."""
     begun = clock.now
-    gone: list[float] = []
-    for tokens in sizes:
-        assert pace.wait_turn(tokens)
-        gone.append(round(clock.now - begun, 6))
-    return gone
-
-
-def test_without_a_rate_nobody_waits(clock: Clock) -> None:
-    assert [0.0, 0.0, 0.0] == turns(clock, on(clock), 10, 10_000, 10)
-
-
-def test_requests_are_spread_over_the_minute(clock: Clock) -> None:
-    # 60 s / 20 requests
-    assert [0.0, 3.0, 6.0] == turns(clock, on(clock, requests_per_minute=20), 1, 1, 1)
-
-
-def test_a_large_request_holds_the_next_one_back_for_longer(clock: Clock) -> None:
-    # 60 s x 100 / 6000, then 60 s x 600 / 6000
-    assert [0.0, 1.0, 7.0] == turns(clock, on(clock, tokens_per_minute=6000), 100, 600, 1)
-
-
-def test_of_two_rates_the_slower_one_counts(clock: Clock) -> None:
-    pace = on(clock, requests_per_minute=30, tokens_per_minute=6000)
-
-    # 60 s / 30 = 2 s against 1 s, then against 6 s
-    assert [0.0, 2.0, 8.0] == turns(clock, pace, 100, 600, 1)
-
-
-def test_time_that_passed_unused_is_not_saved_up(clock: Clock) -> None:
-    pace = on(clock, requests_per_minute=20)
-    turns(clock, pace, 1)
-    clock.now += 600
-
-    assert [0.0, 3.0, 6.0] == turns(clock, pace, 1, 1, 1)
+    assert pace.wait_turn()
+    return round(clock.now - begun, 6)
 
 
 def test_a_pause_holds_everyone(clock: Clock) -> None:
     pace = on(clock)
+    assert 0.0 == waited(clock, pace)
     pace.hold(30)
     pace.hold(5)
 
-    assert [30.0, 30.0] == turns(clock, pace, 1, 1)
+    assert [30.0, 0.0] == [waited(clock, pace), waited(clock, pace)]
 
 
 def test_a_pause_holds_those_who_wait_for_their_turn_already(clock: Clock) -> None:
-    pace = on(clock, requests_per_minute=20)
-    turns(clock, pace, 1)
+    pace = on(clock)
+    pace.hold(3)
     clock.meanwhile.append(lambda: pace.hold(40))
 
     # 3 s for the turn, during which the server asks for 40 s
-    assert [43.0, 46.0] == turns(clock, pace, 1, 1)
+    assert 43.0 == waited(clock, pace)
 
 
-def test_who_cannot_go_in_time_does_not_wait_and_takes_nobodys_turn(clock: Clock) -> None:
-    pace = on(clock, requests_per_minute=20)
+def test_a_request_that_cannot_go_in_time_does_not_wait(clock: Clock) -> None:
+    pace = on(clock)
     pace.hold(10)
     begun = clock.now
 
-    assert not pace.wait_turn(1, most_seconds=6)
+    assert not pace.wait_turn(most_seconds=6)
     assert begun == clock.now
-    assert [10.0, 13.0] == turns(clock, pace, 1, 1)
+    assert 10.0 == waited(clock, pace)
 
 
 def test_a_turn_that_moves_away_meanwhile_is_given_up(clock: Clock) -> None:
@@ -116,13 +85,13 @@ def test_a_turn_that_moves_away_meanwhile_is_given_up(clock: Clock) -> None:
     pace.hold(5)
     clock.meanwhile.append(lambda: pace.hold(60))
 
-    assert not pace.wait_turn(1, most_seconds=6)
+    assert not pace.wait_turn(most_seconds=6)
 
 
 def test_stopping_ends_all_waiting() -> None:
     pace = Pace()
     pace.hold(10 * PATIENCE_SECONDS)
-    threads = [threading.Thread(target=pace.wait_turn, args=(1,), daemon=True) for _ in range(4)]
+    threads = [threading.Thread(target=pace.wait_turn, daemon=True) for _ in range(4)]
     threads.append(threading.Thread(target=pace.wait, args=(10 * PATIENCE_SECONDS,), daemon=True))
     for thread in threads:
         thread.start()

@@ -1,10 +1,9 @@
-"""Prompts: what known models want, and what the settings make of it."""
+"""Prompts: what known models want."""
 
 from __future__ import annotations
 
 import pytest
 
-from recollect.providers.options import ProviderOptions
 from recollect.providers.prompts import Prompts, prompts_of
 from recollect.types import Role
 
@@ -31,20 +30,14 @@ def test_each_role_has_its_own_words_in_front() -> None:
     ],
 )
 def test_a_model_is_known_by_its_name(model: str, expected: Prompts) -> None:
-    assert expected == prompts_of(model, ProviderOptions())
+    assert expected == prompts_of(model)
 
 
 def test_only_questions_carry_an_instruction_where_passages_have_none() -> None:
-    prompts = prompts_of("mxbai-embed-large", ProviderOptions())
+    prompts = prompts_of("mxbai-embed-large")
 
     assert "passages: one" in prompts.apply("one", role=Role.QUERY)
     assert "one" == prompts.apply("one", role=Role.DOCUMENT)
-
-
-def test_settings_replace_what_is_known_and_may_empty_it() -> None:
-    options = ProviderOptions(query_prefix="", document_prefix="note: ")
-
-    assert Prompts("", "note: ") == prompts_of("nomic-embed-text", options)
 
 
 def test_prompts_that_differ_are_different_spaces() -> None:

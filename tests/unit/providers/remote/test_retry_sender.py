@@ -11,21 +11,14 @@ from tests.vendors.server import VendorServer, refuse
 
 from recollect.errors import ProviderBusyError, RequestRefusedError
 from recollect.providers.keys import Variables
+from recollect.providers.options import RemoteOptions
 from recollect.providers.remote.pace import Pace, Patience
-from recollect.providers.remote.server import (
-    EMBEDDING_ADVICE,
-    Access,
-    ModelServer,
-    Vendor,
-    bearer,
-)
+from recollect.providers.remote.server import ModelServer, Vendor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tests.vendors.server import Exchange
-
-    from recollect.providers.remote.retry import Sender
 
 QUICK = Patience(attempts=3, first_seconds=0.001, longest_seconds=0.05, total_seconds=20.0)
 ASKED = {"model": "m", "input": ["one"]}
@@ -38,22 +31,20 @@ def server() -> Iterator[VendorServer]:
 
 
 @pytest.fixture
-def pace() -> Pace:
-    return Pace()
+def sender(server: VendorServer) -> Iterator[ModelServer]:
+    model_server = ModelServer(
+        Vendor("vendor", server.url + "/", key_variable="VENDOR_KEY"),
+        RemoteOptions(timeout_seconds=5.0),
+        variables=Variables({"VENDOR_KEY": "sk-12345678"}),
+        model="m",
+    )
+    with contextlib.closing(model_server):
+        yield model_server
 
 
 @pytest.fixture
-def sender(server: VendorServer, pace: Pace) -> Iterator[Sender]:
-    model_server = ModelServer(
-        Vendor("vendor", server.url + "/", key_variable="VENDOR_KEY"),
-        Access(None, None, 5.0, Variables({"VENDOR_KEY": "sk-12345678"})),
-        model="m",
-        headers=bearer,
-        pace=pace,
-        advice=EMBEDDING_ADVICE,
-    )
-    with contextlib.closing(model_server):
-        yield model_server.sender()
+def pace(sender: ModelServer) -> Pace:
+    return sender.pace
 
 
 def always(body: bytes) -> Callable[[Exchange], bool]:
@@ -64,7 +55,7 @@ def always(body: bytes) -> Callable[[Exchange], bool]:
     return serve
 
 
-def test_the_answer_to_a_post_is_parsed(sender: Sender) -> None:
+def test_the_answer_to_a_post_is_parsed(sender: ModelServer) -> None:
     shape = sender.post("embeddings", ASKED, patience=QUICK)
 
     assert isinstance(shape, dict)
@@ -72,7 +63,7 @@ def test_the_answer_to_a_post_is_parsed(sender: Sender) -> None:
 
 
 def test_bytes_come_back_as_they_are_where_no_json_is_expected(
-    sender: Sender, server: VendorServer
+    sender: ModelServer, server: VendorServer
 ) -> None:
     server.route = always(b"{a file")
 
@@ -82,7 +73,7 @@ def test_bytes_come_back_as_they_are_where_no_json_is_expected(
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[" * 100_000, b"\xff\xfe\x00"])
 def test_an_answer_that_is_no_json_is_asked_for_again_and_then_given_up(
-    sender: Sender, server: VendorServer, body: bytes
+    sender: ModelServer, server: VendorServer, body: bytes
 ) -> None:
     server.route = always(body)
     with pytest.raises(ProviderBusyError) as caught:
@@ -92,7 +83,9 @@ def test_an_answer_that_is_no_json_is_asked_for_again_and_then_given_up(
     assert "remote.base_url" in caught.value.action
 
 
-def test_of_a_long_refusal_the_beginning_is_shown(sender: Sender, server: VendorServer) -> None:
+def test_of_a_long_refusal_the_beginning_is_shown(
+    sender: ModelServer, server: VendorServer
+) -> None:
     server.script = lambda *_: refuse(400, "x" * 10_000)
     with pytest.raises(RequestRefusedError) as caught:
         sender.post("embeddings", ASKED, patience=QUICK)
@@ -101,7 +94,7 @@ def test_of_a_long_refusal_the_beginning_is_shown(sender: Sender, server: Vendor
 
 
 def test_characters_that_no_encoding_has_are_sent_as_question_marks(
-    sender: Sender, server: VendorServer
+    sender: ModelServer, server: VendorServer
 ) -> None:
     sender.post("embeddings", {"model": "m", "input": ["a\ud800b", "ü"]}, patience=QUICK)
 
@@ -109,7 +102,7 @@ def test_characters_that_no_encoding_has_are_sent_as_question_marks(
 
 
 def test_a_question_does_not_wait_behind_a_pause_that_is_too_long_for_it(
-    sender: Sender, server: VendorServer, pace: Pace
+    sender: ModelServer, server: VendorServer, pace: Pace
 ) -> None:
     pace.hold(3600)
     with pytest.raises(ProviderBusyError) as caught:
@@ -120,7 +113,7 @@ def test_a_question_does_not_wait_behind_a_pause_that_is_too_long_for_it(
 
 
 def test_the_time_allowed_begins_with_the_first_turn(
-    sender: Sender, server: VendorServer, pace: Pace
+    sender: ModelServer, server: VendorServer, pace: Pace
 ) -> None:
     pace.hold(0.6)
     sender.post("embeddings", ASKED, patience=Patience(1, 0.001, 0.05, total_seconds=0.5))
@@ -129,15 +122,16 @@ def test_the_time_allowed_begins_with_the_first_turn(
 
 
 def test_a_turn_that_comes_after_the_time_allowed_is_not_used(
-    sender: Sender, server: VendorServer, pace: Pace
+    sender: ModelServer, server: VendorServer, pace: Pace
 ) -> None:
     def fault(exchange: Exchange) -> None:
-        pace.hold(0.3)
+        pace.hold(1.2)
         refuse(503, "busy")(exchange)
 
+    sender.post("embeddings", ASKED, patience=QUICK)  # connects, which takes longest
     server.script = lambda *_: fault
     with pytest.raises(ProviderBusyError) as caught:
-        sender.post("embeddings", ASKED, patience=Patience(3, 0.001, 0.05, total_seconds=0.25))
+        sender.post("embeddings", ASKED, patience=Patience(3, 0.001, 0.05, total_seconds=1.0))
 
     assert "vendor answered 503 (busy)." == caught.value.message
-    assert 1 == len(server.requests)
+    assert 2 == len(server.requests)

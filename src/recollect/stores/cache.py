@@ -14,7 +14,6 @@ import numpy as np
 
 from recollect.errors import StoreCorruptError, StoreReadOnlyError
 from recollect.reports import CacheStatus
-from recollect.stores.base import VectorCache
 from recollect.stores.sqlite import pages
 from recollect.stores.sqlite.connect import (
     SqliteFile,
@@ -24,7 +23,7 @@ from recollect.stores.sqlite.connect import (
     translated,
     writing,
 )
-from recollect.stores.sqlite.rows import FLOAT_BYTES, RowError, blob_of, real_of, stack, whole_of
+from recollect.stores.sqlite.rows import FLOAT_BYTES, RowError, stack
 from recollect.types import Background
 
 if TYPE_CHECKING:
@@ -98,12 +97,12 @@ _ROOM = 0.9  # trim below the limit, so that the next vector does not trim again
 
 
 def _starts_over(
-    method: Callable[Concatenate[SqliteVectorCache, P], Answer],
-) -> Callable[Concatenate[SqliteVectorCache, P], Answer]:
+    method: Callable[Concatenate[VectorCache, P], Answer],
+) -> Callable[Concatenate[VectorCache, P], Answer]:
     """Return the method wrapped so that a damaged cache is deleted, and the method called again."""
 
     @wraps(method)
-    def on_sound_file(self: SqliteVectorCache, /, *args: P.args, **kwargs: P.kwargs) -> Answer:
+    def on_sound_file(self: VectorCache, /, *args: P.args, **kwargs: P.kwargs) -> Answer:
         try:
             return method(self, *args, **kwargs)
         except StoreCorruptError:
@@ -113,8 +112,11 @@ def _starts_over(
     return on_sound_file
 
 
-class SqliteVectorCache(SqliteFile, VectorCache):
-    """The cache of one home."""
+class VectorCache(SqliteFile):
+    """The cache of one home: vectors by space and text digest.
+
+    Every method raises StoreError if the cache cannot be used.
+    """
 
     def __init__(self, path: Path, *, max_bytes: int) -> None:
         super().__init__(path)
@@ -124,11 +126,12 @@ class SqliteVectorCache(SqliteFile, VectorCache):
     def get(
         self, fingerprint: Fingerprint, *, digests: Sequence[str], today: date
     ) -> dict[str, Vector]:
+        """Return the cached vectors by digest, and record that they were used today."""
         day = today.toordinal()
         with self._reading() as connection:
             space = connection.execute(_SPACE, (str(fingerprint),)).get
             rows = list(connection.execute(_GET, (space, json.dumps(list(digests)))))
-            width = len(blob_of(rows[0][1])) // FLOAT_BYTES if rows else 0
+            width = len(rows[0][1]) // FLOAT_BYTES if rows else 0
             vectors = stack([row[1] for row in rows], dimensions=width)
         old = [digest.hex() for digest, _, used_on in rows if used_on != day]
         if old and not connection.readonly("main"):
@@ -138,10 +141,11 @@ class SqliteVectorCache(SqliteFile, VectorCache):
 
     @_starts_over
     def words(self, fingerprint: Fingerprint, *, digests: Sequence[str]) -> dict[str, bytes]:
+        """Return the cached word codes by digest, of those that have some."""
         with self._reading() as connection:
             space = connection.execute(_SPACE, (str(fingerprint),)).get
             rows = connection.execute(_WORDS, (space, json.dumps(list(digests))))
-            return {blob_of(digest).hex(): blob_of(words) for digest, words in rows}
+            return {digest.hex(): words for digest, words in rows}
 
     @_starts_over
     def put(
@@ -153,6 +157,7 @@ class SqliteVectorCache(SqliteFile, VectorCache):
         today: date,
         words: Sequence[bytes] | None = None,
     ) -> None:
+        """Cache vectors and word codes, in one step; word codes are added to cached vectors."""
         day = today.toordinal()
         coded: Sequence[bytes | None] = words or [None] * len(digests)
         with self._writing() as connection:
@@ -168,16 +173,18 @@ class SqliteVectorCache(SqliteFile, VectorCache):
 
     @_starts_over
     def background(self, fingerprint: Fingerprint) -> Background | None:
+        """Return the measured background of a space."""
         with self._reading() as connection:
             row = connection.execute(
                 "SELECT mean, deviation FROM spaces WHERE fingerprint = ?", (str(fingerprint),)
             ).fetchone()
             if row is None or row[0] is None:
                 return None
-            return Background(real_of(row[0]), real_of(row[1]))
+            return Background(*row)
 
     @_starts_over
     def put_background(self, fingerprint: Fingerprint, background: Background) -> None:
+        """Cache the measured background of a space."""
         with self._writing() as connection:
             connection.execute(_ADD_SPACE, (str(fingerprint),))
             connection.execute(
@@ -187,6 +194,7 @@ class SqliteVectorCache(SqliteFile, VectorCache):
 
     @_starts_over
     def status(self) -> CacheStatus | None:
+        """Return how full the cache is; None if it was never used."""
         if not self._path.is_file():
             return None
         vectors, size_bytes = self._totals()
@@ -199,6 +207,7 @@ class SqliteVectorCache(SqliteFile, VectorCache):
 
     @_starts_over
     def trim(self) -> int:
+        """Delete the vectors unused for longest until the rest fits; return how many."""
         vectors, size_bytes = self._totals()
         if size_bytes <= self._max_bytes:
             return 0
@@ -212,6 +221,7 @@ class SqliteVectorCache(SqliteFile, VectorCache):
 
     @_starts_over
     def prune(self, *, unused_since: date | None) -> int:
+        """Delete vectors not used since a day, or all of them; return how many."""
         if not self._path.is_file():
             return 0
         before, _ = self._totals()
@@ -231,7 +241,7 @@ class SqliteVectorCache(SqliteFile, VectorCache):
             row = connection.execute("SELECT vectors, bytes FROM totals").fetchone()
             if row is None:
                 raise RowError("the totals are missing")
-            return whole_of(row[0]), whole_of(row[1])
+            return row[0], row[1]
 
     def _shrink(self) -> None:
         """Return the space of deleted vectors to the file system."""

@@ -1,7 +1,10 @@
-"""Divides a data export of ChatGPT or claude.ai into transcripts, one per conversation.
+"""Conversations of data exports of ChatGPT and claude.ai: divides an export, and reads each one.
 
 An export is a zip file, the folder it unpacks to, or its `conversations.json`; large ones have
-several numbered files. A transcript is JSON Lines: a header, then the messages without secrets.
+several numbered files. Each conversation becomes a transcript of JSON Lines: a header, then the
+messages without secrets on the branch that the product shows, because an edited prompt or another
+answer starts a branch. Thoughts, tool calls, their output, custom instructions and attached files
+are not part of what was said. The owner of the account is the owner of the memory.
 
 Threat: a zip file from elsewhere unpacks to any size, or names files outside of it. Nothing is
 unpacked to disk, only the files of conversations are read, and never more than the limits.
@@ -19,15 +22,21 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import UsageError
 from recollect.records import dataclass
-from recollect.sessions import chatgpt, claude_ai
-from recollect.sessions.read import open_transcript
-from recollect.sessions.rows import moment_of, string
-from recollect.sessions.transcript import TranscriptFormat
-from recollect.sessions.unpack import MAX_BYTES
-from recollect.text.redact import redact_json
+from recollect.sessions.clean import RECALLED, flatten, without_blocks
+from recollect.sessions.rows import (
+    MAX_BYTES,
+    blocks,
+    mapping,
+    moment_of,
+    open_transcript,
+    string,
+    texts_of,
+)
+from recollect.sessions.transcript import Origin, Speaker, Transcript, TranscriptFormat, Turn
+from recollect.text.redact import redact, redact_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from recollect.sessions.rows import Row
@@ -205,22 +214,143 @@ def _after_space(text: str, at: int) -> int:
 
 def _conversation(entry: object) -> Conversation | str:
     row: Row = entry if isinstance(entry, dict) else {}
-    if isinstance(row.get("mapping"), dict):
-        form, messages = TranscriptFormat.CHATGPT, chatgpt.messages_of(row)
-        names = ("title", "create_time", "update_time")
-        own_id = string(row, "conversation_id") or string(row, "id")
-    elif isinstance(row.get("chat_messages"), list):
-        form, messages = TranscriptFormat.CLAUDE_AI, claude_ai.messages_of(row)
-        names = ("name", "created_at", "updated_at")
-        own_id = string(row, "uuid")
-    else:
+    is_chatgpt = isinstance(row.get("mapping"), dict)
+    if not is_chatgpt and not isinstance(row.get("chat_messages"), list):
         return "an entry is not a conversation of ChatGPT or claude.ai"
+    form = TranscriptFormat.CHATGPT if is_chatgpt else TranscriptFormat.CLAUDE_AI
+    product = _PRODUCTS[form]
+    own_id = next(filter(None, (string(row, name) for name in product.ids)), "")
     if not _ID.fullmatch(own_id):
         return f"a conversation has the id {own_id[:80]!r}, which is not one"
+    messages = product.branch(row)
+    names = (product.title, product.created, product.updated)
     header = {"export": form.value, "id": own_id, **{name: row.get(name) for name in names}}
     rows = (redact_json(each) for each in (header, *messages))
     lines = (json.dumps(each, ensure_ascii=False) for each in rows)
     content = "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogatepass")
-    moments = (*(each.get(names[1]) for each in messages), row.get(names[2]), row.get(names[1]))
-    updated = max((found for each in moments if (found := moment_of(each))), default=_NEVER)
-    return Conversation(form, own_id, updated, content)
+    own = (row.get(product.updated), row.get(product.created))
+    moments = map(moment_of, (*(each.get(product.created) for each in messages), *own))
+    return Conversation(form, own_id, max(filter(None, moments), default=_NEVER), content)
+
+
+class ExportReader:
+    """Takes in a conversation of an export row by row: its header, then its messages."""
+
+    def __init__(self, form: TranscriptFormat) -> None:
+        self._product = _PRODUCTS[form]
+        self._title: str | None = None
+        self._started: datetime | None = None
+        self._turns: list[Turn] = []
+
+    def take(self, number: int, row: Row) -> None:
+        """Take in the row on a line."""
+        moment = moment_of(row.get(self._product.created))
+        if "export" in row:
+            self._title = redact(flatten(string(row, self._product.title))) or None
+            self._started = moment
+            return
+        speaker, text = self._product.said(row)
+        spoken = redact(flatten(without_blocks(text, RECALLED)))
+        if speaker is not None and spoken:
+            origin = Origin.OWNER if speaker is Speaker.USER else Origin.AGENT
+            self._turns.append(Turn(number, speaker, spoken, moment, origin))
+
+    def transcript(self) -> Transcript:
+        """Return the conversation read so far."""
+        return Transcript(self._title, self._started, tuple(self._turns))
+
+
+@dataclass(frozen=True, slots=True)
+class _Product:
+    """How the exports of one product look."""
+
+    title: str
+    created: str
+    updated: str
+    ids: tuple[str, ...]
+    branch: Callable[[Row], list[Row]]
+    """Returns the messages of the branch that is shown, first to last."""
+    said: Callable[[Row], tuple[Speaker | None, str]]
+    """Returns who speaks in a message, None for a program, and what is said."""
+
+
+def _branch(nodes: Mapping[str, Row], at: str, *, parent: str) -> list[Row]:
+    """Return the nodes from the first to a given one."""
+    found: dict[str, Row] = {}
+    while at in nodes and at not in found:  # a node that is its own ancestor would never end
+        found[at] = nodes[at]
+        at = string(nodes[at], parent)
+    return list(found.values())[::-1]
+
+
+def _chatgpt_branch(conversation: Row) -> list[Row]:
+    nodes = mapping(conversation, "mapping")
+    branch = _branch(
+        {each: mapping(nodes, each) for each in nodes},
+        string(conversation, "current_node"),
+        parent="parent",
+    )
+    return [message for node in branch if (message := mapping(node, "message"))]
+
+
+def _claude_branch(conversation: Row) -> list[Row]:
+    messages = blocks(conversation.get("chat_messages"))
+    by_id = {string(each, "uuid"): each for each in messages}
+    parent = "parent_message_uuid"
+    if not any(string(each, parent) in by_id for each in messages):
+        return messages  # older exports do not name the message that each one answers
+    at = string(conversation, "current_leaf_message_uuid")
+    return _branch(by_id, at if at in by_id else string(messages[-1], "uuid"), parent=parent)
+
+
+def _chatgpt_said(row: Row) -> tuple[Speaker | None, str]:
+    role, content = string(mapping(row, "author"), "role"), mapping(row, "content")
+    metadata = mapping(row, "metadata")
+    is_hidden = any(metadata.get(mark) is True for mark in _NOT_SAID)
+    # A message to anybody else is a call of a tool.
+    is_said = role in _SPEAKERS and not is_hidden and row.get("recipient", "all") == "all"
+    if not is_said or string(content, "content_type") not in _SPOKEN:
+        return None, ""
+    parts = content.get("parts")
+    given = parts if isinstance(parts, list) else []
+    heard = [each for each in blocks(given) if string(each, "content_type") == _HEARD]
+    texts = (
+        *(each for each in given if isinstance(each, str)),
+        *(string(each, "text") for each in heard),
+    )
+    return Speaker(role), _CITATION.sub(" ", "\n".join(texts))
+
+
+def _claude_said(row: Row) -> tuple[Speaker | None, str]:
+    content = row.get("content")
+    # Older exports have only the text; in newer ones it also contains remains of tools.
+    texts = texts_of(content) if blocks(content) else [string(row, "text")]
+    return _SENDERS.get(string(row, "sender")), "\n".join(texts)
+
+
+_SPEAKERS = frozenset(Speaker)
+_SENDERS = {"human": Speaker.USER, "assistant": Speaker.ASSISTANT}
+_SPOKEN = frozenset({"text", "multimodal_text"})
+"""Types of content that are messages; others are code, output, thoughts and context."""
+_HEARD = "audio_transcription"
+_NOT_SAID = ("is_visually_hidden_from_conversation", "is_user_system_message")
+_CITATION = re.compile("\ue200[^\ue201]{0,500}\ue201|【[^【】]{0,80}†[^【】]{0,80}】")
+"""Marks of cited sources, which ChatGPT shows as links."""
+_PRODUCTS = {
+    TranscriptFormat.CHATGPT: _Product(
+        title="title",
+        created="create_time",
+        updated="update_time",
+        ids=("conversation_id", "id"),
+        branch=_chatgpt_branch,
+        said=_chatgpt_said,
+    ),
+    TranscriptFormat.CLAUDE_AI: _Product(
+        title="name",
+        created="created_at",
+        updated="updated_at",
+        ids=("uuid",),
+        branch=_claude_branch,
+        said=_claude_said,
+    ),
+}

@@ -1,9 +1,6 @@
-"""Finds where terms, counts and codes disagree with the chunks, and repairs them.
+"""Reads a whole file and says what is broken, and where its parts disagree with the chunks.
 
-Chunks are the truth inside the file. Opening a store compares counts and samples, and repairs: it
-counts again, and drops codes that do not cover their vectors. If the keyword index lost chunks, or
-a sample shows that it lost terms, it is rebuilt. Missing vectors are not repaired: the next sync
-embeds them. `recollect doctor --verify` audits every row.
+Chunks are the truth inside the file. Nothing is repaired here: a file with damage is replaced.
 """
 
 from __future__ import annotations
@@ -13,39 +10,30 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.records import dataclass
-from recollect.stores import term_counts
-from recollect.stores.sqlite.codes import ENTRY, forget_codes, made
+from recollect.stores import postings, term_counts
+from recollect.stores.sqlite.codes import ENTRY, made
 from recollect.stores.sqlite.missing import is_mark_true
 from recollect.stores.sqlite.rows import (
     CHUNK_COLUMNS,
     KNOWN,
     TEXT_BITS,
-    TermsRowError,
+    all_known,
     check_tail,
-    check_terms,
     chunk_of,
     ids_in,
-    known_of,
     text_in,
     vector_id,
 )
-from recollect.stores.sqlite.terms import (
-    RECOUNT,
-    has_all_columns,
-    has_lost_terms,
-    held,
-    sign,
-    signatures,
-)
-from recollect.stores.sqlite.vectors import COUNT_VECTORS
+from recollect.stores.sqlite.segments import NAMES, ids_of, read_tail, sealed, segments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import apsw
+    import numpy.typing as npt
 
-_TOTALS = "SELECT chunks, length FROM totals"
+    from recollect.stores.sqlite.segments import Sealed, Segment
+
 _UNCODED = """
     SELECT s.id FROM spaces s WHERE s.centre IS NOT NULL AND s.vectors != (
         SELECT coalesce(sum(length(k.ids)), 0) / 8 FROM codes k WHERE k.space = s.id
@@ -65,8 +53,8 @@ _RECORDS = f"""
 """  # noqa: S608 - our own column names
 _TAILS = """
     SELECT tail FROM vectors UNION ALL SELECT tail FROM codes UNION ALL SELECT tail FROM word_codes
+    UNION ALL SELECT tail FROM columns UNION ALL SELECT tail FROM postings
 """
-_TERM_TAILS = "SELECT tail FROM columns UNION ALL SELECT tail FROM postings"
 _ORPHANS = "SELECT count(*) FROM chunks WHERE document NOT IN (SELECT id FROM documents)"
 _UNLISTED = "SELECT count(*) != (SELECT count(*) FROM chunks) FROM memory_fts_docsize"
 _NAMELESS = f"""
@@ -88,62 +76,12 @@ _CODED = f"""
 """  # noqa: S608 - our own column names
 _PAGE = 2000
 _FLOAT_BYTES = 4
-_ID_BYTES = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Drift:
-    """What disagrees with the chunks."""
-
-    counts: bool
-    """True if the totals or the keyword index do not match the number of chunks."""
-    codes: tuple[int, ...]
-    """Spaces whose codes do not cover their vectors."""
-    lost_terms: bool = False
-    """True if the keyword index does not find a chunk by its own terms."""
-
-    @property
-    def is_any(self) -> bool:
-        """True if something has to be repaired."""
-        return self.counts or bool(self.codes) or self.lost_terms
-
-
-def find_drift(connection: apsw.Connection) -> Drift:
-    """Compare counts and a sample: it takes a few milliseconds, so every opening can afford it."""
-    codes = tuple(int(row[0]) for row in connection.execute(_UNCODED))
-    row = connection.execute(_TOTALS).fetchone()
-    indexed = held(connection)
-    if row is not None and row[0] == indexed:
-        return Drift(counts=False, codes=codes, lost_terms=has_lost_terms(connection))
-    counted = connection.execute("SELECT count(*) FROM chunks").get
-    return Drift(counts=True, codes=codes, lost_terms=counted != indexed)
-
-
-def needs_terms(connection: apsw.Connection) -> bool:
-    """Return whether the keyword index has to be rebuilt."""
-    try:
-        return find_drift(connection).lost_terms
-    except TermsRowError:
-        return True
-
-
-def repair(connection: apsw.Connection) -> int:
-    """Make totals and codes match the chunks; return how many were wrong.
-
-    Runs inside the caller's transaction.
-    """
-    before = connection.execute(_TOTALS).fetchone()
-    connection.execute(RECOUNT)
-    is_recounted = before != connection.execute(_TOTALS).fetchone()
-    wrong = {int(row[0]) for sql in (_UNCODED, _MISCOUNTED) for row in connection.execute(sql)}
-    for space in wrong:
-        connection.execute(f"{COUNT_VECTORS} WHERE id = ?", (space,))
-        forget_codes(connection, space=space)
-    return len(wrong) or int(is_recounted)
+_PLAIN = ("lengths", "days", "texts")
+_RANGES = 16  # of terms, one after the other: bounds memory
 
 
 def find_broken(connection: apsw.Connection) -> Iterator[str]:
-    """Read every page and every record; yield what SQLite finds wrong.
+    """Read every page and every record; yield what is wrong.
 
     Runs inside the caller's snapshot.
 
@@ -155,54 +93,72 @@ def find_broken(connection: apsw.Connection) -> Iterator[str]:
     connection.execute("SELECT rowid FROM memory_fts LIMIT 1").fetchall()
     problems = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)")]
     yield from (problem for problem in problems if problem != "ok")
-    for row in connection.execute(KNOWN):
-        known_of(row)
+    all_known(connection.execute(KNOWN))
     for row in connection.execute(_RECORDS):
         chunk_of(row)
     for (tail,) in connection.execute(_TAILS):
         check_tail(tail)
-    for (tail,) in connection.execute(_TERM_TAILS):
-        check_terms(check_tail, tail)
+    segments(connection)
+    if not all(_has_chunks(connection, piece) for piece in sealed(connection)):
+        yield "the keyword index does not have all terms of the chunks"
+    if not is_mark_true(connection):
+        yield "some chunks that count as embedded have no vector"
 
 
-def audit(connection: apsw.Connection) -> Iterator[str]:
-    """Read every row; yield a sentence for everything that disagrees with the chunks."""
-    yield from find_broken(connection)
+def find_disagreements(connection: apsw.Connection) -> Iterator[str]:
+    """Yield a sentence for everything that disagrees with the texts and vectors of the chunks."""
     if connection.execute(_ORPHANS).get:
         yield "some chunks have no document"
         return
-    drift = find_drift(connection)
-    if drift.counts:
-        yield "the keyword index and the chunks differ in number"
-    if drift.codes:
-        yield "the codes do not cover all vectors"
     if connection.execute(_UNLISTED).get:
         yield "the table memory_fts and the chunks differ in number"
     yield from _wrong_terms(connection)
-    if not has_all_columns(connection):
-        yield "the keyword index has other days, texts or documents than the chunks"
     yield from _wrong_vectors(connection)
     yield from _wrong_codes(connection)
 
 
+def _has_chunks(connection: apsw.Connection, piece: Sealed) -> bool:
+    """Return whether a segment has the terms, days, texts and documents of its chunks."""
+    live = np.flatnonzero(piece.read_live())
+    step = (1 << 32) // _RANGES
+    entries = (piece.entries(start, start + step - 1) for start in range(0, 1 << 32, step))
+    signed = postings.signatures(entries, chunks=piece.chunks)
+    after, done = piece.first - 1, 0
+    while done < len(live):
+        page = read_tail(connection, after=after, limit=min(_PAGE, len(live) - done))
+        if page is None:
+            return False
+        own = live[done : done + page.chunks]
+        are_equal = [
+            np.array_equal(ids_of(page), ids_of(piece)[own]),
+            np.array_equal(postings.signatures([page.own], chunks=page.chunks), signed[own]),
+            *(np.array_equal(page.column(each), piece.column(each)[own]) for each in _PLAIN),
+            *(np.array_equal(_by_chunk(page, each), _by_chunk(piece, each)[own]) for each in NAMES),
+        ]
+        if not all(are_equal):
+            return False
+        done += page.chunks
+        after = page.last
+    return True
+
+
+def _by_chunk(segment: Segment, name: str) -> npt.NDArray[np.object_]:
+    """Return for each chunk a text of its document."""
+    texts = np.array(segment.names(name), dtype=np.object_)
+    by_chunk: npt.NDArray[np.object_] = texts[segment.column("documents")]
+    return by_chunk
+
+
 def _wrong_terms(connection: apsw.Connection) -> Iterator[str]:
-    """Compare the terms of each chunk in the keyword index with those of its text."""
-    ids, indexed = signatures(connection)
+    """Compare the term counts and the digest of each chunk with its text."""
     last = 0
     while page := list(connection.execute(_CHUNKS, (last, _PAGE))):
-        last = int(page[-1][0])
-        chunks = [chunk_of(row) for row in page]
-        fields = [term_counts.field_terms(chunk) for chunk in chunks]
-        bags = [term_counts.pack(words) for words in fields]
-        own = slice(*np.searchsorted(ids, (page[0][0], last + 1)))
-        found = dict(zip(ids[own].tolist(), indexed[own].tolist(), strict=True))
-        for row, chunk, words, bag, signed in zip(
-            page, chunks, fields, bags, sign(bags).tolist(), strict=True
-        ):
+        last = page[-1][0]
+        for row in page:
+            chunk = chunk_of(row)
+            words = term_counts.field_terms(chunk)
             place = f"{chunk.path}:{chunk.start_line}"
-            if found.get(row[0]) != signed:
-                yield f"the keyword index has other terms than the chunk at {place}"
-            if row[-3] != bag or row[-2] != len(words[0]):
+            if row[-3] != term_counts.pack(words) or row[-2] != len(words[0]):
                 yield f"the term counts of the chunk at {place} do not match its text"
             if str(row[-1]).lower() != chunk.digest:
                 yield f"the digest of the chunk at {place} does not match its text"
@@ -215,8 +171,8 @@ def _wrong_vectors(connection: apsw.Connection) -> Iterator[str]:
         yield "some vectors have no text or no space"
     for (space,) in connection.execute(_MISCOUNTED):
         yield f"space {space} has the wrong count of vectors"
-    if not is_mark_true(connection):
-        yield "some chunks that count as embedded have no vector"
+    if connection.execute(_UNCODED).fetchone():
+        yield "the codes do not cover all vectors"
     for (fingerprint,) in connection.execute(_MISCODED):
         yield f"word codes of {fingerprint} have the wrong length"
     if connection.execute(_WORDLESS).get:

@@ -1,0 +1,462 @@
+"""MemoryParts: the parts of a memory around an open store, and what is done with them.
+
+Here settings, stores, providers and stages meet. Our own programs use it; others use `Memory`,
+which has one. What a plain search does not need is imported by the method that needs it: a command
+starts faster.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from functools import cached_property, partial
+from threading import RLock
+from typing import TYPE_CHECKING
+
+from recollect.errors import ElsewhereError, explains_system_failures
+from recollect.facts.files import FACTS_FOLDER
+from recollect.facts.scope import audience_of
+from recollect.facts.source import FactsSource
+from recollect.ingest.fill import Embedder
+from recollect.ingest.spaces import Budget, held_space, pending_later, spaces_of
+from recollect.ingest.sync import Syncer, SyncOptions, rebuilds
+from recollect.ingest.vectors import cache_status_of
+from recollect.ingest.walk import roots
+from recollect.providers.chain import Chain
+from recollect.providers.registry import open_chat
+from recollect.reports import (
+    KeywordStatus,
+    LegsStatus,
+    ProviderStatus,
+    RecallForm,
+    Staleness,
+    Status,
+    VectorStatus,
+)
+from recollect.search.answer import EmbeddedSearch, Searcher
+from recollect.search.embed import Serving
+from recollect.stores.base import SpaceTexts, published_in
+from recollect.stores.registry import open_cache
+from recollect.stores.synchronized import synchronized
+from recollect.types import (
+    MAX_QUERY_CHARS,
+    Degradation,
+    Scope,
+    SearchRequest,
+    SourceKind,
+    silent,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from recollect.browse.overview import Overview
+    from recollect.config import Config, Setup
+    from recollect.facts.book import FactBook
+    from recollect.facts.files import LedgerFiles
+    from recollect.ingest.source import Source
+    from recollect.providers.base import Chat
+    from recollect.providers.cross_encoder import CrossEncoder
+    from recollect.providers.options import ChatOptions
+    from recollect.reports import Difference, Excerpt, Recalled, Report
+    from recollect.search.answer import StartedSearch
+    from recollect.search.expand import QueryExpander
+    from recollect.sessions.source import SessionSource
+    from recollect.stores.base import Store
+    from recollect.types import Progress, Results, Sending
+
+
+class Models:
+    """The models of a memory, which its readers and other memories may use as well."""
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        cache: Path,
+        may_send: Callable[[Sending], bool] = lambda _: True,
+    ) -> None:
+        self.chain = Chain(config.provider, cache=cache, may_send=may_send)
+        self.chat = _open_chat(config.chat)
+        self.wording_chat = _open_chat(
+            replace(config.chat, model=config.wording.model or config.chat.model)
+        )
+        self._config, self._cache = config, cache
+
+    @cached_property
+    def reranker(self) -> CrossEncoder:
+        """Reads a question together with a text."""
+        from recollect.providers.cross_encoder import open_cross_encoder
+
+        return open_cross_encoder(self._config.provider, cache=self._cache)
+
+    def close(self) -> None:
+        """Release them."""
+        if "reranker" in vars(self):  # opened
+            self.reranker.close()
+        self.chain.close()
+        for chat in (self.chat, self.wording_chat):
+            if chat is not None:
+                chat.close()
+
+
+@explains_system_failures
+class MemoryParts:
+    """The parts of one memory. Threads may share it: their calls run one after the other."""
+
+    def __init__(  # noqa: PLR0913 - the parts
+        self,
+        setup: Setup,
+        *,
+        store: Store,
+        notes: Sequence[Source],
+        ledger: LedgerFiles,
+        text_of: Callable[[str], tuple[str, str]],
+        folder: Path | None,
+        purpose: str,
+        notices: Sequence[str] = (),
+        models: Models | None = None,
+        changes: Callable[[], object | None] = lambda: None,
+        transcripts: SessionSource | None = None,
+    ) -> None:
+        """Compose the parts around an open store.
+
+        Args:
+            setup: what the memory was opened with.
+            store: holds its chunks, terms and vectors.
+            notes: where its texts come from, besides its facts.
+            ledger: the files of its facts.
+            text_of: returns the stored path and the text of a document.
+            folder: the folder whose files answer a search; None if there are no files.
+            purpose: the name under which other processes see this one at work.
+            notices: what the user should know of how the store was opened.
+            models: those of another memory, which closes them; None opens its own.
+            changes: returns what differs after a change of a file; None if that is unknown.
+            transcripts: the source among the notes that reads its own files.
+
+        """
+        config = setup.config
+        self.setup = setup
+        self.agent = setup.agent
+        self.lock = RLock()
+        """Held by the thread that is at work: a connection serves one thread at a time."""
+        self.store = store
+        self.folder = folder
+        self.ledger = ledger
+        self._text_of = text_of
+        self._transcripts = transcripts
+        # None for a server: the vector of a text that was purged must not stay on its disk.
+        is_hosted, size = folder is None, config.cache_bytes
+        self.cache = (
+            None
+            if is_hosted
+            else open_cache(setup.store_address, setup.places.cache, max_bytes=size)
+        )
+        self._owns_models = models is None
+        self.models = models or Models(config, cache=setup.places.models, may_send=setup.may_send)
+        self.chain = self.models.chain
+        self.syncer = Syncer(
+            store,
+            sources=[*notes, FactsSource(ledger, store=store)],
+            embedder=Embedder(
+                store=store,
+                chain=self.chain,
+                cache=self.cache,
+                media_roots=roots(folder, options=config.ingest.walk)
+                if folder is not None and config.ingest.walk.media
+                else (),
+                uses_batches=config.provider.remote.batch,
+                today=today,
+            ),
+            purpose=purpose,
+            notices=notices,
+            tells_counts=setup.scopes is None,
+            changes=changes,
+        )
+        self._audience_of = partial(audience_of, allowed=setup.scopes)
+        self._searcher = Searcher(
+            store=store,
+            expander=self._expander(),
+            chain=self.chain,
+            reranker=lambda: self.models.reranker,
+            options=config.search,
+            audience=self._audience_of,
+            workspace=folder,
+            sources=config.sources,
+            sync_on_search=config.sync_on_search,
+            today=today,
+        )
+
+    @property
+    def config(self) -> Config:
+        """The settings in force, and where each was set."""
+        return self.setup.config
+
+    @cached_property
+    def facts(self) -> FactBook:
+        """The facts of this memory."""
+        from recollect.facts.book import FactBook
+        from recollect.facts.ledger import Ledger
+        from recollect.facts.rules import Meanings
+
+        meanings = Meanings(self.syncer, self.chain, self.lock)
+        return FactBook(Ledger(self.ledger), meanings=meanings, now=_now)
+
+    @cached_property
+    def overview(self) -> Overview:
+        """An overview of this memory."""
+        from recollect.browse.overview import Overview
+
+        return Overview(
+            self.syncer, chain=self.chain, lock=self.lock, audience=self._audience_of, now=_now
+        )
+
+    def _expander(self) -> QueryExpander | None:
+        if not self.config.wording.wanted:
+            return None
+        from recollect.search.expand import QueryExpander
+
+        return QueryExpander(self.models.wording_chat, options=self.config.wording)
+
+    @synchronized
+    def sync(
+        self,
+        *,
+        force: bool = False,
+        retry: bool = True,
+        max_texts: int | None = None,
+        progress: Progress = silent,
+        on_wait: Callable[[str], None] = silent,
+    ) -> Report:
+        """Update the index to match the documents, as `Memory.sync` does."""
+        options = SyncOptions(force, Budget(retry, max_texts), progress=progress)
+        report = self.syncer.sync(options, on_wait=on_wait)
+        return replace(report, notices=(*self.syncer.take_notices(), *report.notices))
+
+    def answer(self, request: SearchRequest, *, progress: Progress = silent) -> Results:
+        """Answer a request. Other threads may use the memory while the question is embedded."""
+        started = self.start_search(request, progress=progress)
+        return self.finish_search(started, self.embed_search(started, progress=progress))
+
+    @synchronized
+    def start_search(self, request: SearchRequest, *, progress: Progress = silent) -> StartedSearch:
+        """Do the first step of `answer`: read the request, and bring in what changed.
+
+        Raises:
+            QueryError: the question is empty or an argument is out of range.
+            StoreError: the index cannot be read.
+
+        """
+        started = self._searcher.start(request, progress=progress)
+        left_undone = self.syncer.freshen(progress) if self._searcher.syncs(request) else ()
+        spaces = self.syncer.rebuilding(self._searcher.spaces)
+        # Another memory of the same index may finish it, which knows nothing of these notices.
+        notices = (*self.syncer.take_notices(), *left_undone)
+        return replace(started, spaces=spaces, notices=notices, trouble=self.syncer.trouble)
+
+    def embed_search(
+        self, started: StartedSearch, *, progress: Progress = silent
+    ) -> EmbeddedSearch:
+        """Do the second step: embed the question. It takes no lock, so any thread may call it."""
+        return self._searcher.embed(started, progress=progress)
+
+    @synchronized
+    def finish_search(
+        self, started: StartedSearch, embedded: EmbeddedSearch | Degradation
+    ) -> Results:
+        """Do the last step, also in another memory of the same index.
+
+        Args:
+            started: the result of the first step.
+            embedded: the result of the second, or why it is not waited for any longer.
+
+        Raises:
+            StoreError: the index cannot be read.
+
+        """
+        if isinstance(embedded, Degradation):
+            embedded = EmbeddedSearch(started.query, Serving(None, embedded))
+        results = self.syncer.rebuilding(partial(self._searcher.finish, started, embedded))
+        notices = (*started.notices, *self.syncer.take_notices(), *results.notices)
+        return replace(results, notices=notices)
+
+    @staticmethod
+    def recall_request(prompt: str, *, scopes: Iterable[str] = ()) -> SearchRequest:
+        """Return the search that a recall makes."""
+        from recollect.browse.recall import CANDIDATES
+
+        return SearchRequest(
+            prompt[:MAX_QUERY_CHARS],  # beyond this, it is mostly pasted text
+            max_results=CANDIDATES,
+            scopes=tuple(scopes),
+            phrases=False,
+            explain=True,
+            tail=False,
+        )
+
+    @staticmethod
+    def recall_from(
+        results: Results, *, budget_tokens: int, form: RecallForm | str = RecallForm.FULL
+    ) -> Recalled:
+        """Return the block for a turn, from the results of its search.
+
+        Raises:
+            UsageError: the budget is too small for any block; the error names one that is enough.
+
+        """
+        from recollect.browse.recall import recall_block
+
+        return recall_block(results, budget_tokens=budget_tokens, form=RecallForm(form))
+
+    @synchronized
+    def get(self, path: str, *, start_line: int = 1, lines: int = 120) -> Excerpt:
+        """Read part of a document.
+
+        Raises:
+            NotFoundError: it does not exist.
+
+        """
+        from recollect.facts.page import visible_text
+        from recollect.ingest.read import excerpt
+        from recollect.ingest.walk import missing
+
+        if self._transcripts is not None and self._transcripts.has(path):
+            return self._transcripts.excerpt(path, start_line=start_line, lines=lines)
+        path, text = self._text_of(path)
+        scopes = self.setup.scopes
+        if scopes is not None and path.startswith(f"{FACTS_FOLDER}/"):
+            text = visible_text(path.rpartition("/")[2], text, scopes=scopes)
+            if not text:
+                raise missing(path, workspace=self.setup.workspace)
+        return excerpt(text, path=path, start_line=start_line, lines=lines)
+
+    @property
+    def _audience(self) -> frozenset[str] | None:
+        """The scopes whose facts may be seen; None for all."""
+        allowed = self.setup.scopes
+        return None if allowed is None else audience_of(allowed, allowed=allowed)
+
+    @synchronized
+    @rebuilds
+    def status(self, *, deep: bool = False) -> Status:
+        """Return what is indexed, which provider embeds it, and what is stale.
+
+        Args:
+            deep: also embed one text, to see that the provider really works.
+
+        """
+        from recollect.ingest.documents import find_staleness
+        from recollect.ingest.lease import at_work
+
+        config = self.config
+        try:
+            staleness = find_staleness(self.syncer.sources, store=self.store)
+        except ElsewhereError:  # whether its files changed, only their machine can tell
+            staleness = Staleness((), (), ())
+        stored_spaces = self.store.spaces()
+        published = published_in(stored_spaces)
+        held = held_space(self.store, chain=self.chain)
+        probe = self.chain.probe(held) if deep else None
+        expected = self.chain.expected(held)
+        space = stored_spaces.get(expected) if expected else None
+        audience = self._audience
+        spaces = spaces_of(self.chain, held)
+        second = spaces[0].other if spaces else None
+        counted = SpaceTexts(expected, second, config.ingest.walk.media) if expected else None
+        stored = self.store.status(counted, audience=audience)
+        # The cache of a server is not for its clients.
+        cache, trouble = (None, ()) if self.folder is None else cache_status_of(self.cache)
+        return Status(
+            workspace=str(self.setup.workspace),
+            agent=self.agent,
+            index=stored,
+            provider=ProviderStatus(
+                requested=config.provider.provider,
+                name=expected.provider if expected else None,
+                model=expected.model if expected else None,
+                dimensions=(space.dimensions if space else None)
+                or (expected.dimensions if expected else None),
+                second_model=second.model if second and second in stored_spaces else None,
+                # Counts of all scopes together are not for a reader of some.
+                pending_later=pending_later(spaces, store=self.store) if audience is None else 0,
+                skipped=self.chain.choice.skipped if self.chain.choice else {},
+            ),
+            legs=LegsStatus(
+                KeywordStatus(stored.chunks),
+                VectorStatus(
+                    stored.engine,
+                    stored.vectors,
+                    stored.pending,
+                    space=str(expected) if expected else None,
+                    served_from=str(published) if published else None,
+                ),
+            ),
+            cache=cache if audience is None else None,  # others fill it as well
+            stale=staleness if audience is None else _without_facts(staleness),
+            probe=probe,
+            at_work=at_work(self.store) if self.store.is_writable else None,
+            notices=(*self.syncer.take_notices(), *trouble),
+        )
+
+    @synchronized
+    @rebuilds
+    def paths(self) -> frozenset[str]:
+        """Return the paths of indexed documents, and of pages with a visible fact."""
+        known = self.store.known()
+        if self._audience is None:
+            return frozenset(path for _, path in known)
+        scope = Scope(source=SourceKind.FACTS, audience=self._audience, with_superseded=True)
+        ledger = self.store.documents(scope, limit=len(known), offset=0).documents
+        notes = (path for source, path in known if source is not SourceKind.FACTS)
+        return frozenset((*notes, *(each.path for each in ledger)))
+
+    @synchronized
+    @rebuilds
+    def verify_store(self) -> Sequence[str]:
+        """Read the whole index and return what is broken: nothing if it is sound."""
+        return self.store.check()
+
+    def verify_models(self) -> Sequence[Difference]:
+        """Hash every model file that is there and return which are not the published ones."""
+        from recollect.providers.local import changed_models
+        from recollect.reports import Difference
+
+        changed = changed_models(self.config.provider, cache=self.setup.places.models)
+        return [Difference("model", each.message, each.action) for each in changed]
+
+    @synchronized
+    def take_notices(self) -> tuple[str, ...]:
+        """Return what happened to the index and was not reported yet; most reports contain it."""
+        return self.syncer.take_notices()
+
+    @synchronized
+    def close(self) -> None:
+        """Release the index and the models."""
+        self.store.close()
+        if self.cache is not None:
+            self.cache.close()
+        if self._owns_models:
+            self.models.close()
+
+
+def _open_chat(options: ChatOptions) -> Chat | None:
+    return open_chat(options) if options.provider is not None else None
+
+
+def _now() -> datetime:
+    return datetime.now(tz=UTC)
+
+
+def today() -> date:
+    """Return the day by the user's own calendar."""
+    return _now().astimezone().date()
+
+
+def _without_facts(staleness: Staleness) -> Staleness:
+    """Return the same without the files of the ledger: they change with the facts of others too."""
+
+    def notes(paths: Iterable[str]) -> tuple[str, ...]:
+        return tuple(path for path in paths if not path.startswith(f"{FACTS_FOLDER}/"))
+
+    return replace(staleness, changed=notes(staleness.changed), gone=notes(staleness.gone))
