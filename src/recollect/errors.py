@@ -224,8 +224,8 @@ def explains_system_failures(facade: Facade) -> Facade:
             continue
         if isinstance(method, FunctionType):
             setattr(facade, name, _explaining(method))
-        elif isinstance(method, classmethod):
-            setattr(facade, name, classmethod(_explaining(method.__func__)))
+        elif isinstance(method, (classmethod, staticmethod)):
+            setattr(facade, name, type(method)(_explaining(method.__func__)))
     return facade
 
 

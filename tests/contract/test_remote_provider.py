@@ -417,7 +417,7 @@ def test_a_spent_account_is_asked_exactly_once(
     error = refused(connect(vendor, server.url))
 
     assert isinstance(error, QuotaError)
-    assert "recollect index" in error.action
+    assert "Top up the account" in error.action
     assert 1 == len(server.requests)
 
 

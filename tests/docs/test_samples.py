@@ -29,7 +29,7 @@ NOT_RUN = {
     "docs/how-to/fresh.md": 1,
     "docs/how-to/postgres.md": 2,
     "docs/how-to/serve-memories.md": 3,
-    "docs/http.md": 6,
+    "docs/http.md": 5,
     "docs/integrations.md": 6,
     "docs/mcp.md": 2,
     "docs/openclaw.md": 4,

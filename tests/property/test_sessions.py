@@ -18,6 +18,7 @@ from recollect.sessions.project import LABELS, ProjectOptions, document_of, pack
 from recollect.sessions.read import read_lines, reader_of
 from recollect.sessions.rows import row_of, whole_lines
 from recollect.sessions.transcript import TranscriptFormat
+from recollect.text.graphemes import MAX_CLUSTER_CHARS, is_boundary
 from recollect.text.redact import redact
 from recollect.text.size import weigh
 from recollect.types import Stat
@@ -209,13 +210,19 @@ def test_what_is_read_of_a_file_that_grows_is_there_when_it_is_finished(
     assert not at_first or in_the_end[len(settled)][1].startswith(last[1])
 
 
+def is_one_character(line: str) -> bool:
+    """Return whether a line cannot be split, or is a run of marks that is as long as may be."""
+    places = range(1, min(len(line), MAX_CLUSTER_CHARS))
+    return not any(is_boundary(line, place, 0) for place in places)
+
+
 @given(text=st.text(max_size=300) | SAID, width=st.integers(1, 60))
 def test_lines_are_the_text_and_no_heavier_than_the_width(text: str, width: int) -> None:
     text = flatten(text)
     found = list(wrap(text, width=width))
 
     assert text.replace(" ", "") == "".join(found).replace(" ", "")
-    assert all(weigh(line) <= width or len(line) == 1 for line in found)
+    assert all(weigh(line) <= width or is_one_character(line) for line in found)
     assert all(line.strip() == line != "" for line in found)
 
 

@@ -31,7 +31,6 @@ from recollect.retrievers.llama_index import RecollectRetriever
 with RecollectRetriever.open(sys.argv[1], max_results=1) as retriever:
     found = [each.node.metadata["path"] for each in retriever.retrieve("what fears storms?")]
 """
-VERIFIED = Path(".cache", "recollect", "models", "verified.json")
 TOLD = "print(json.dumps([found, seen]))"
 
 # What an import meets where a package was never installed.
@@ -61,14 +60,11 @@ def test_nothing_is_fetched_and_nothing_written_outside_the_home(
 
     assert 0 == done.returncode, done.stderr
     found, seen = json.loads(done.stdout)
-    # That the model's files were checked is remembered in the user's cache, whatever the home.
-    outside = [
-        each for each in seen if environ["RECOLLECT_HOME"] not in each and VERIFIED.name not in each
-    ]
+    outside = [each for each in seen if environ["RECOLLECT_HOME"] not in each]
     written = [each for each in Path(environ["HOME"]).rglob("*") if each.is_file()]
     assert ["memory/pets.md"] == found
     assert [] == outside
-    assert [Path(environ["HOME"], VERIFIED)] == written
+    assert [] == written
 
 
 @pytest.mark.parametrize(

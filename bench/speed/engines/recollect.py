@@ -91,7 +91,7 @@ class Recollect(Engine):
     ) -> list[str]:
         """Search; embedding the question is left out."""
         request = SearchRequest(
-            text=f'{question.text} "{question.phrase}"' if ask.phrase else question.text,
+            query=f'{question.text} "{question.phrase}"' if ask.phrase else question.text,
             max_results=WANTED,
             source=ask.source,
             since=ask.since,

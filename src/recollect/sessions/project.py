@@ -218,14 +218,14 @@ def _carried(lines: list[SpokenLine], *, room: int) -> list[SpokenLine]:
 def wrap(text: str, *, width: int) -> Iterator[str]:
     """Yield a flattened text in lines that weigh at most `width`, divided at spaces if possible.
 
-    A single character heavier than the width is a line by itself.
+    A visible character heavier than the width is a line by itself.
     """
     start = 0
     while (reach := start + max(fitting(text[start : start + width], width), 1)) < len(text):
         space = text.rfind(" ", start + 1, reach + 1)
         end = space if space > start else boundary_before(text, reach, start=start)
         yield text[start:end]
-        start = end + 1 if text[end] == " " else end
+        start = end + 1 if text[end : end + 1] == " " else end
     if start < len(text):
         yield text[start:]
 
