@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from recollect.errors import RecollectError, StoreReadOnlyError
 from recollect.records import dataclass
+from recollect.shells.local_socket import offered
 from recollect.types import Degradation
 
 if TYPE_CHECKING:
@@ -152,6 +153,7 @@ class ServedMemory:
         self._preparing: asyncio.Task[None] | None = None
         self._worker: Worker | None = None
         self._is_closed = False
+        self._offering = contextlib.AsyncExitStack()
         self._has_synced = asyncio.Event()
         self._notices: tuple[str, ...] = ()
 
@@ -269,6 +271,7 @@ class ServedMemory:
                 if self._opening is not None:
                     # It may be about to start the worker.
                     await asyncio.wait([self._opening])
+                await self._offering.aclose()
                 if self._worker is not None:
                     await asyncio.to_thread(self._worker.stop)
                     self._worker = None
@@ -301,6 +304,7 @@ class ServedMemory:
         main = await self._open_memory()
         if self._worker is None and not self._is_closed:
             self._worker = await main.run(self._start_worker)
+            await self._offering.enter_async_context(offered(self, main.parts.setup))
         return _Opened(main, Readers(main))
 
     def _start_worker(self, memory: Memory) -> Worker | None:

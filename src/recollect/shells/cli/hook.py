@@ -23,13 +23,17 @@ from recollect.reports import RECALL_TOKENS
 from recollect.shells.cli import ABANDONED
 from recollect.shells.cli.output import write_json
 from recollect.shells.cli.shared import SharedOptions, shared_options
+from recollect.shells.local_socket import Ask, ask
 from recollect.text.safe import fenced, on_one_line
 from recollect.text.terminal import terminal_text
+from recollect.types import SearchRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
+    from recollect.config import Setup
     from recollect.memory import Memory
+    from recollect.shells.local_socket import Reply
 
     Event = Mapping[str, object]
     """An event as the agent describes it."""
@@ -103,8 +107,14 @@ def _answer(event: str, options: SharedOptions, *, budget_tokens: int) -> Answer
             return _message(f"unknown event {event!r}; the events are {', '.join(EVENTS)}.")
         if _needs_no_memory(event, given):
             return {}
-        with replace(options, workspace=workspace).open_memory(may_be_empty=True) as memory:
-            answer = EVENTS[event](memory, given, budget_tokens)
+        chosen = replace(options, workspace=workspace)
+        setup = chosen.announced(may_be_empty=True)
+        reply = _asked(setup, given, budget_tokens) if event == "prompt" else None
+        if reply is not None:
+            answer = _recalled(reply.block, reply.failures)
+        else:
+            with chosen.open_memory(may_be_empty=True, setup=setup) as memory:
+                answer = EVENTS[event](memory, given, budget_tokens)
     except RecollectError as error:
         return _message(f"{error.message} {error.action}")
     except Exception as error:  # noqa: BLE001 - a bug here must not end the agent's session
@@ -175,13 +185,22 @@ def _session_start(memory: Memory, _given: Event, _budget_tokens: int) -> Answer
     return _context("SessionStart", f"{intro}\n{block}")
 
 
+def _asked(setup: Setup, given: Event, budget_tokens: int) -> Reply | None:
+    """Return what a running server recalls, which starts no model."""
+    return ask(setup, Ask(SearchRequest(_prompt_of(given)), budget_tokens=budget_tokens))
+
+
 def _prompt(memory: Memory, given: Event, budget_tokens: int) -> Answer:
     recalled = memory.recall(_prompt_of(given), budget_tokens=budget_tokens)
     if memory.is_behind:
         memory.finish_in_background()
-    context = _context("UserPromptSubmit", recalled.block) if recalled.block else {}
-    failed = [f"{why.reason} {why.action}" for why in (recalled.results.degraded or {}).values()]
-    return {**context, **_message(" ".join(failed))} if failed else context
+    degraded = (recalled.results.degraded or {}).values()
+    return _recalled(recalled.block, [f"{why.reason} {why.action}" for why in degraded])
+
+
+def _recalled(block: str, failures: Sequence[str]) -> Answer:
+    context = _context("UserPromptSubmit", block) if block else {}
+    return {**context, **_message(" ".join(failures))} if failures else context
 
 
 def _stop(memory: Memory, _given: Event, _budget_tokens: int) -> Answer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +18,7 @@ from recollect.shells.cli.shared import (
     shared_options,
     terminal_width,
 )
+from recollect.shells.local_socket import Ask, ask
 from recollect.shells.parse import parse_location
 from recollect.shells.render import search as render
 from recollect.types import SearchRequest, search_arguments
@@ -67,10 +69,15 @@ def search_command(
     Words in double quotes must occur side by side: recollect search 'undo "blue button"'. If they
     do so nowhere, they are searched as ordinary words, with a notice.
     """
-    with options.open_memory() as memory:
+    setup = options.announced()
+    request = SearchRequest(" ".join(query), **fields)
+    shown = Ask(request, width=terminal_width(), is_verbose=verbose)
+    if path is None and (reply := ask(setup, shown)) is not None:
+        options.print_reply(reply)
+        return
+    with options.open_memory(setup=setup) as memory:
         with progress_bar() as progress:
-            glob = _glob(memory, path) if path else None
-            request = SearchRequest(" ".join(query), path=glob, **fields)
+            request = replace(request, path=_glob(memory, path) if path else None)
             results = memory.answer(request, progress=progress)
         if memory.is_behind:
             memory.finish_in_background()
@@ -105,7 +112,12 @@ def recall_command(
     scopes: tuple[str, ...],
 ) -> None:
     """Print what memory holds about PROMPT, marked as data, within a token budget."""
-    with options.open_memory() as memory:
+    setup = options.announced()
+    request = SearchRequest(" ".join(prompt), scopes=scopes)
+    if (reply := ask(setup, Ask(request, budget_tokens=budget, form=form))) is not None:
+        options.print_reply(reply)
+        return
+    with options.open_memory(setup=setup) as memory:
         recalled = memory.recall(" ".join(prompt), budget_tokens=budget, form=form, scopes=scopes)
     options.print(recalled, recalled.block or ())
     print_remarks(render.recalled_remarks(recalled))

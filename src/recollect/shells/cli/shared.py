@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from recollect.config import Setup
     from recollect.memory import Memory
+    from recollect.shells.local_socket import Reply
     from recollect.shells.render.shared import MarkedLine
     from recollect.types import Progress, Sending, Step
 
@@ -89,17 +90,35 @@ class SharedOptions:
             raise click.BadParameter(f"there is no file {self.config_file}", param_hint="--config")
 
     @contextlib.contextmanager
-    def open_memory(self, *, may_be_empty: bool = False, can_ask: bool = True) -> Iterator[Memory]:
+    def open_memory(
+        self,
+        *,
+        may_be_empty: bool = False,
+        can_ask: bool = True,
+        setup: Setup | None = None,
+    ) -> Iterator[Memory]:
         """Open the memory that the options name; print notices that no report contained.
 
         Args:
             may_be_empty: make an index even where there is nothing to index, as commands do that
                 write to the memory.
             can_ask: whether the memory is used by the thread that reads the terminal.
+            setup: the result of `announced`, if it was called before.
 
         """
         from recollect.memory import open_memory  # noqa: PLC0415 - loads numpy and SQLite
 
+        with open_memory(
+            setup or self.announced(may_be_empty=may_be_empty, can_ask=can_ask)
+        ) as memory:
+            try:
+                yield memory
+            finally:
+                for notice in memory.parts.take_notices():
+                    notify(notice)
+
+    def announced(self, *, may_be_empty: bool = False, can_ask: bool = True) -> Setup:
+        """Read the settings of the memory, and say which memory it is where that may surprise."""
         self.require_config_file()
         setup = self.setup(can_ask=can_ask)
         if setup.is_above:
@@ -111,12 +130,7 @@ class SharedOptions:
                 notify(_WHOLE.format(folder=setup.workspace))
             elif left_out := setup.layout.left_out():
                 notify(_LEFT_OUT.format(folder=setup.workspace, named=left_out[0]))
-        with open_memory(setup) as memory:
-            try:
-                yield memory
-            finally:
-                for notice in memory.parts.take_notices():
-                    notify(notice)
+        return setup
 
     def setup(self, *, can_ask: bool) -> Setup:
         """Read the settings of the memory.
@@ -151,6 +165,16 @@ class SharedOptions:
             write_text(text)
         else:
             write_lines(text)
+
+    def print_reply(self, reply: Reply) -> None:
+        """Print what a running server answered."""
+        if self.as_json:
+            write_text(reply.json)
+        elif reply.block:
+            write_text(reply.block)
+        else:
+            write_lines(reply.lines)
+        print_remarks(reply.remarks)
 
 
 _OPTIONS = {

@@ -1,0 +1,220 @@
+"""A socket on which a running server answers the searches of commands and hooks.
+
+A command that finds the socket of a server of the same memory, with the same settings, loads no
+model and opens no index. Whatever the server cannot answer, the command does itself, so nothing
+here is an error: an answer is there, or it is not.
+
+Threat: another user of the machine asks for somebody's memory, or answers in place of the server.
+The socket is in a folder of the home that only its owner may enter.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import asynccontextmanager, suppress
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from recollect.errors import RecollectError
+from recollect.records import dataclass
+from recollect.reports import RecallForm
+from recollect.shape import as_json
+from recollect.text.files import make_private_folder
+from recollect.types import SearchRequest, digest_of
+from recollect.version import __version__
+
+if TYPE_CHECKING:
+    from asyncio import StreamReader, StreamWriter
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+
+    from recollect.config import Setup
+    from recollect.parts import MemoryParts
+    from recollect.reports import Recalled
+    from recollect.shells.render.shared import Line, MarkedLine
+    from recollect.types import Results
+
+Answer = TypeVar("Answer")
+
+_FOLDER = "run"
+_NAME_CHARS = 16
+_MOST_PATH_BYTES = 100
+"""Systems allow 104 to 108 bytes for the address of a socket."""
+_MOST_BYTES = 1_000_000
+_CONNECT_SECONDS = 0.5
+_ANSWER_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question to a server, and how its answer is shown."""
+
+    request: SearchRequest
+    budget_tokens: int | None = None
+    """Most tokens of the block that recalls what memory holds about the query; None searches."""
+    form: str = RecallForm.FULL
+    width: int = 0
+    """Cells of a line of the terminal."""
+    is_verbose: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer, ready to print."""
+
+    json: str
+    """The report as JSON."""
+    lines: list[MarkedLine]
+    block: str
+    """The block of a recall; empty for a search."""
+    remarks: list[Line]
+    failures: list[str]
+    """Why something did not run, with what to do about it."""
+
+
+class SearchedMemory(Protocol):
+    """What a server answers from: a `ServedMemory`."""
+
+    async def wait_for_first_sync(self) -> None:
+        """Wait for the first sync if it is short."""
+
+    async def search(self, request: SearchRequest, /) -> Results:
+        """Answer a question."""
+
+    async def read(self, work: Callable[[MemoryParts], Answer], /) -> Answer:
+        """Run a function that asks no model."""
+
+
+def socket_of(setup: Setup) -> Path | None:
+    """Return where a server of this memory listens; None if no server can."""
+    name = digest_of(setup.agent.encode())[:_NAME_CHARS]
+    path = setup.places.home / _FOLDER / name
+    return path if len(os.fsencode(path)) <= _MOST_PATH_BYTES and os.name == "posix" else None
+
+
+def ask(setup: Setup, wanted: Ask) -> Reply | None:
+    """Return the answer of a running server of this memory; None if there is none."""
+    path = socket_of(setup)
+    if path is None or not path.exists():
+        return None
+    import socket  # noqa: PLC0415 - only if there is a server
+
+    question = {"identity": _identity(setup), **asdict(wanted)}
+    try:
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(_CONNECT_SECONDS)
+            connection.connect(str(path))
+            connection.settimeout(_ANSWER_SECONDS)
+            connection.sendall(json.dumps(question, default=str).encode() + b"\n")
+            with connection.makefile("rb") as stream:
+                answer = json.loads(stream.read())
+    except (OSError, ValueError):  # it has just ended, is too busy, or is of another version
+        return None
+    return Reply(**answer) if answer else None
+
+
+@asynccontextmanager
+async def offered(served: SearchedMemory, setup: Setup) -> AsyncIterator[None]:
+    """Answer on the socket of a memory meanwhile, unless another server does."""
+    import asyncio  # noqa: PLC0415 - in a server alone
+
+    path = socket_of(setup)
+    if path is None or await _is_taken(path):
+        yield
+        return
+
+    async def answer(reader: StreamReader, writer: StreamWriter) -> None:
+        with suppress(OSError, ValueError, TimeoutError):
+            async with asyncio.timeout(_ANSWER_SECONDS):
+                question = json.loads(await reader.readline())
+                reply = await _answer(served, setup, question)
+                writer.write(json.dumps(reply and asdict(reply)).encode())
+                await writer.drain()
+        writer.close()
+
+    try:
+        make_private_folder(path.parent)
+        path.unlink(missing_ok=True)
+        server = await asyncio.start_unix_server(answer, path, limit=_MOST_BYTES)
+    except OSError:  # a read-only home: commands do without
+        yield
+        return
+    path.chmod(0o600)
+    try:
+        yield
+    finally:
+        server.close()
+        path.unlink(missing_ok=True)
+
+
+async def _is_taken(path: Path) -> bool:
+    import asyncio  # noqa: PLC0415 - in a server alone
+
+    try:
+        _, writer = await asyncio.open_unix_connection(path)
+    except OSError:
+        return False
+    writer.close()
+    return True
+
+
+def _identity(setup: Setup) -> str:
+    """Return what must be equal for a server to answer like the command itself."""
+    values = sorted(setup.config.values.items())
+    return digest_of(repr((__version__, str(setup.workspace), values)).encode())
+
+
+async def _answer(served: SearchedMemory, setup: Setup, question: dict[str, Any]) -> Reply | None:
+    """Return the answer; None leaves it to the command, which then reports what is wrong."""
+    if question.pop("identity", None) != _identity(setup):
+        return None
+    wanted = Ask(**{**question, "request": SearchRequest(**question["request"])})
+    request, budget = wanted.request, wanted.budget_tokens
+    if request.scopes and setup.scopes is not None:
+        return None
+    await served.wait_for_first_sync()
+    try:
+        if budget is None:
+            return _search_reply(await served.search(request), wanted)
+        turn = await served.read(
+            lambda memory: memory.recall_request(request.query, scopes=request.scopes)
+        )
+        results = await served.search(turn)
+        recalled = await served.read(
+            lambda memory: memory.recall_from(results, budget_tokens=budget, form=wanted.form)
+        )
+    except RecollectError:
+        return None
+    return _recall_reply(recalled)
+
+
+def _search_reply(results: Results, wanted: Ask) -> Reply:
+    from recollect.shells.render import search as render  # noqa: PLC0415 - in a server alone
+
+    return Reply(
+        _json(results),
+        list(render.results_text(results, width=wanted.width, verbose=wanted.is_verbose)),
+        "",
+        list(render.results_remarks(results)),
+        [],
+    )
+
+
+def _recall_reply(recalled: Recalled) -> Reply:
+    from recollect.shells.render import search as render  # noqa: PLC0415 - in a server alone
+
+    degraded = (recalled.results.degraded or {}).values()
+    return Reply(
+        _json(recalled),
+        [],
+        recalled.block,
+        list(render.recalled_remarks(recalled)),
+        [f"{why.reason} {why.action}" for why in degraded],
+    )
+
+
+def _json(report: object) -> str:
+    from recollect.text.terminal import terminal_json  # noqa: PLC0415 - in a server alone
+
+    return terminal_json(json.dumps(as_json(report), ensure_ascii=False, indent=2))
