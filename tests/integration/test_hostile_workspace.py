@@ -356,7 +356,7 @@ def test_what_a_model_is_sent_does_not_come_through_a_link(
     assert ["docs/a.md"] == [file.path for file in plan.files]
 
 
-@pytest.mark.parametrize("link", ["home", "home/memory", "home/cache", "home/sessions"])
+@pytest.mark.parametrize("link", ["home", "home/memory", "home/cache", "home/sessions", "home/run"])
 def test_a_home_in_the_workspace_does_not_lead_out_of_it(
     run: Run, workspace: Path, outside: Path, environ: dict[str, str], link: str
 ) -> None:

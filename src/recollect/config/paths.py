@@ -31,6 +31,7 @@ _WORKSPACE_VARIABLES = ("RECOLLECT_WORKSPACE", "OPENCLAW_WORKSPACE")
 _MAX_PROJECT_BYTES = 16 * 1024
 """Enough for a few hundred lines: the time to read TOML grows with the square of a key."""
 _MAX_USER_BYTES = 1024 * 1024
+_SOCKET_CHARS = 16
 _AGENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -73,6 +74,10 @@ class Places:
         """Return the file that records what was sent to a language model."""
         return self.home / "ingested" / f"{agent}.json"
 
+    def socket_of(self, agent: str) -> Path:
+        """Return where a server of an agent's memory answers commands; its name is short."""
+        return self.home / "run" / digest_of(agent.encode())[:_SOCKET_CHARS]
+
     def index_of(self, agent: str) -> Path:
         """Return the index file of an agent."""
         return self.home / "memory" / f"{agent}{SUFFIX}"
@@ -113,8 +118,8 @@ class Workspace:
         home = Path(os.path.abspath(places.home))  # noqa: PTH100 - what it is named, not where it is
         if "RECOLLECT_HOME" not in self.environ or not is_inside(home, self.folder):
             return
-        written = (self.index, places.cache, places.archive_of(agent), places.ingested_of(agent))
-        for each in written:
+        of_agent = (places.archive_of, places.ingested_of, places.socket_of)
+        for each in (self.index, places.cache, *(place(agent) for place in of_agent)):
             try:
                 resolve_inside(each, self.folder)
             except RefusedError as error:

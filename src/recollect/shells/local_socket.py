@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
-_FOLDER = "run"
-_NAME_CHARS = 16
 _MOST_PATH_BYTES = 100
 """Systems allow 104 to 108 bytes for the address of a socket."""
 _MOST_BYTES = 1_000_000
@@ -88,8 +86,7 @@ class SearchedMemory(Protocol):
 
 def socket_of(setup: Setup) -> Path | None:
     """Return where a server of this memory listens; None if no server can."""
-    name = digest_of(setup.agent.encode())[:_NAME_CHARS]
-    path = setup.places.home / _FOLDER / name
+    path = setup.places.socket_of(setup.agent)
     return path if len(os.fsencode(path)) <= _MOST_PATH_BYTES and os.name == "posix" else None
 
 
