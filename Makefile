@@ -2,8 +2,8 @@
 
 PYTHON ?= python3
 VENV := .venv
-# One more than there are cores, because some tests wait for a server or a browser.
-WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
+# Twice the cores and one more, because many tests wait for a server or a browser.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1) + 1)')
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Two stamps: the product, and what its tests need on top.

@@ -106,7 +106,7 @@ def test_one_search_moves_a_small_memory_to_a_new_model(
     before: str | None,
     after: str,
 ) -> None:
-    write_notes(workspace, 61)
+    write_notes(workspace, 12)  # few: a search has three seconds for them
     with Memory.open(
         workspace, environ={**remote, "RECOLLECT_MODEL": before} if before else environ
     ) as memory:
