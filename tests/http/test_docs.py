@@ -76,7 +76,7 @@ def test_every_operation_parameter_and_status_is_on_the_page() -> None:
         name
         for each in ROUTES
         if each.path.startswith("/api/") and each.path not in drawn
-        for name in (*each.parameters, *each.path_parameters)
+        for name in (*each.names, *(field.alias for field in each.dependant.path_params))
     }
 
     assert [] == missing

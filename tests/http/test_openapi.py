@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.http.servers import SAMPLE
-from tests.support.routes import APP, ROUTES
+from tests.support.routes import APP
 from tests.support.waiting import wait_until
 
 from recollect.shells.http.operations import OPERATIONS
@@ -56,11 +56,29 @@ def test_every_operation_has_a_name_of_its_own_and_a_sentence() -> None:
 
     assert [] == [name for name, count in names.items() if count > 1]
     assert [] == [each.path for each in OPERATIONS if not each.summary.endswith(".")]
+    described = APP.openapi()
+    parameters = [
+        parameter
+        for path in described["paths"].values()
+        for operation in path.values()
+        for parameter in operation.get("parameters", ())
+    ]
+    bodies = {
+        name: each
+        for name, each in described["components"]["schemas"].items()
+        if name.endswith("Parameters")
+    }
+    members = {
+        f"{name}.{member}": schema
+        for name, each in bodies.items()
+        for member, schema in each["properties"].items()
+    }
+    assert {"RememberParameters", "SupersedeParameters"} == set(bodies)
     assert [] == [
-        name
-        for each in ROUTES
-        for name, schema in (*each.parameters.items(), *each.path_parameters.items())
-        if not str(schema.get("description", "")).endswith(".")
+        each["name"] for each in parameters if not each.get("description", "").endswith(".")
+    ]
+    assert [] == [
+        name for name, each in members.items() if not each.get("description", "").endswith(".")
     ]
 
 

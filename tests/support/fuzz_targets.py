@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from tests.support.fuzz_samples import (
     AGENT_SETTINGS,
     CALL,
@@ -60,7 +60,7 @@ from recollect.sessions.project import ProjectOptions, document_of, project
 from recollect.sessions.read import read_lines, reader_of
 from recollect.sessions.rows import row_of, whole_lines
 from recollect.sessions.transcript import TranscriptFormat
-from recollect.shells.http.parameters import invalid, read_members, read_query
+from recollect.shells.http.parameters import invalid
 from recollect.shells.mcp.arguments import parse_arguments
 from recollect.shells.mcp.resources import path_of, uri_of
 from recollect.shells.mcp.stdio import _parsed
@@ -364,22 +364,18 @@ def mcp_arguments(choices: Choices) -> None:
 @target("shells/http/parameters.py", "shells/http/search.py", "shells/http/facts.py", share=250)
 def http_request(choices: Choices) -> None:
     route = choices.one_of(ROUTES)
-    names = [*route.parameters, "x"]
-    if route.operation.takes_body:
-        given = {choices.one_of(names): choices.value(4) for _ in range(choices.below(5))}
-        body = choices.rest() if choices.below(4) == 0 else json.dumps(given).encode()
-        sent = read_members(body, route.parameters)
-    else:
-        texts = [choices.text(4).encode(errors="replace").decode() for _ in range(choices.below(5))]
-        query = [(choices.one_of(names), text) for text in texts]
-        sent = dict(read_query(query, route.parameters))
-    for model in route.models:
+    names = [*route.names, "x"]
+    sent = {
+        choices.one_of(names): choices.value(4) if route.operation.takes_body else choices.text(4)
+        for _ in range(choices.below(5))
+    }
+    for field in [*route.dependant.query_params, *filter(None, [route.body_field])]:
         try:
-            model.model_validate(sent)
+            cast("type[BaseModel]", field.field_info.annotation).model_validate(sent)
         except ValidationError as error:
             wrong = error.errors()[0]
             wrong["loc"] = ("query", *wrong["loc"])
-            raise invalid(wrong, route.parameters) from None
+            raise invalid([wrong], route.names) from None
 
 
 @target("text/date_words.py", "text/phrases.py", "shells/parse.py", share=8)

@@ -100,11 +100,16 @@ def with_whole_bodies(app: ASGIApp, *, limits: ServerLimits) -> ASGIApp:
             return
         except DisconnectedError:
             return
-        waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-        async def replay() -> Message:
-            return waiting.pop() if waiting else await receive()
-
-        await app(scope, replay, send)
+        await app(scope, replayed(body, receive), send)
 
     return answer
+
+
+def replayed(body: bytes, receive: Receive) -> Receive:
+    """Return where an application receives a body that was read, and then what follows it."""
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive_again() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return receive_again

@@ -50,7 +50,7 @@ _MAX_NAME_CHARS = 500
 
 def _known_category(name: str) -> str:
     if name not in CATEGORIES:
-        raise ValueError(name)
+        raise ValueError
     return name
 
 
@@ -61,6 +61,7 @@ NamedId = Annotated[FactId, Path(alias="id", description="The id of the fact.")]
 Category = Annotated[
     str,
     AfterValidator(_known_category),
+    must_be(f"one of {', '.join(CATEGORIES)}"),
     WithJsonSchema({"type": "string", "enum": list(CATEGORIES)}),
 ]
 Name = Annotated[str, Field(max_length=_MAX_NAME_CHARS)]

@@ -1,16 +1,15 @@
-"""The parameters of requests: their types, how they are read, and what is said of a wrong one.
+"""The parameters of requests: their types, and what is said of a wrong one.
 
-Values are strict: what the description does not allow is refused, and nothing is guessed.
+FastAPI reads and pydantic checks them. A name that an operation does not know is refused, with the
+nearest one: ignoring it would answer another question.
 """
 
 from __future__ import annotations
 
 import difflib
-import json
 import re
 from datetime import date
-from functools import cache
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import (
     BaseModel,
@@ -29,48 +28,27 @@ from recollect.text.days import DAY_EXAMPLES, MAX_DAY_CHARS, parse_day
 from recollect.types import MAX_QUERY_CHARS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Sequence
 
-    from pydantic import GetJsonSchemaHandler, ValidatorFunctionWrapHandler
-    from pydantic.json_schema import JsonSchemaValue
-    from pydantic_core import CoreSchema, ErrorDetails
+    from pydantic import ValidatorFunctionWrapHandler
+    from pydantic_core import ErrorDetails
 
-    from recollect.shape import Json
-
-_INTEGER = re.compile(r"-?[0-9]{1,18}")
-_NUMBER = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?([eE][+-]?[0-9]{1,3})?")
 _SHOWN_CHARS = 60  # of an invalid value in an error message
 _EXPECTED = "expected"
-_NULL = {"type": "null"}
+_SUBJECT = re.compile(r"\w+ (?=should )")
+"""What pydantic calls a value: Input, String, List."""
 
 
 class Parameters(BaseModel):
-    """The parameters of one operation: of its path, and of its query or its JSON body."""
+    """The parameters of one operation in its query."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, alias_generator=to_camel)
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel)
 
 
 class BodyParameters(Parameters):
-    """The members of a JSON body, which may be null if they may be left out."""
+    """The members of a JSON body, whose types are not converted."""
 
-    @classmethod
-    def __get_pydantic_json_schema__(
-        cls, core: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        """Return the schema, with null for what may be left out."""
-        schema = handler.resolve_ref_schema(handler(core))
-        required = schema.get("required", ())
-        schema["properties"] = {
-            name: each if name in required or "anyOf" in each else _nullable(each)
-            for name, each in schema.get("properties", {}).items()
-        }
-        return schema
-
-
-def _nullable(schema: Json) -> Json:
-    outer = {name: schema[name] for name in ("description", "default") if name in schema}
-    inner = {name: value for name, value in schema.items() if name not in outer}
-    return {"anyOf": [inner, _NULL], **outer}
+    model_config = ConfigDict(strict=True)
 
 
 class NoMembers(BodyParameters):
@@ -84,7 +62,7 @@ def must_be(text: str) -> WrapValidator:
         try:
             return validate(value)
         except ValidationError:
-            raise PydanticCustomError(_EXPECTED, text) from None
+            raise PydanticCustomError(_EXPECTED, f"Input should be {text}") from None
 
     return WrapValidator(check)
 
@@ -95,7 +73,7 @@ def _read_day(value: object) -> date:
             return parse_day(value)
     except ValueError:
         pass
-    raise PydanticCustomError(_EXPECTED, f"a day such as {DAY_EXAMPLES}")
+    raise PydanticCustomError(_EXPECTED, f"Input should be a day such as {DAY_EXAMPLES}")
 
 
 Day = Annotated[
@@ -130,139 +108,31 @@ ScopeName = Annotated[
 SourceOrAll = Literal["memory", "sessions", "facts", "all"]
 
 
-@cache
-def schemas_of(model: type[BaseModel]) -> Mapping[str, Json]:
-    """Return the JSON schemas of a model's fields, by their names in a request."""
-    schema = model.model_json_schema()
-    properties = {name: _without_null(each) for name, each in schema.get("properties", {}).items()}
-    for name, each in properties.items():
-        if reference := cast("Json", each.get("items", {})).get("$ref"):
-            definition = schema["$defs"][str(reference).rpartition("/")[2]]
-            properties[name] = {**each, "items": definition}
-    return properties
+def invalid(errors: Sequence[ErrorDetails], known: Collection[str]) -> ParameterError:
+    """Return what is wrong with the parameters: first an unknown one, which may be misspelt."""
+    error = min(errors, key=lambda each: each["type"] != "extra_forbidden")
+    place, *names = map(str, error["loc"])
+    name = ".".join(names)
+    match error["type"]:
+        case "extra_forbidden":
+            return unknown(name, known)
+        case "json_invalid":
+            return ParameterError("The body is not JSON.", action="Send a JSON object in UTF-8.")
+        case "missing":
+            return ParameterError(f"{name or place} is missing.")
+    wanted, count = _SUBJECT.subn(f"{name or place} ", error["msg"], count=1)
+    if not count:
+        wanted = f"{name or place}: {wanted}"
+    return ParameterError(f"{wanted}, not {_shown(error['input'])}.")
 
 
-def _without_null(schema: Json) -> Json:
-    """Return the schema of an optional field without null: a field is left out instead."""
-    kinds = [each for each in cast("list[Json]", schema.get("anyOf", ())) if each != _NULL]
-    rest = {name: schema[name] for name in schema if name != "anyOf"}
-    return {**kinds[0], **rest} if len(kinds) == 1 else schema
-
-
-def read_query(
-    query: Iterable[tuple[str, str]], properties: Mapping[str, Json]
-) -> list[tuple[str, object]]:
-    """Return the parameters in a query, each as the JSON value that its text stands for.
-
-    Raises:
-        ParameterError: one is unknown, or sent twice.
-
-    """
-    sent: dict[str, list[object]] = {}
-    for name, text in query:
-        if name not in properties:
-            raise _unknown(name, properties)
-        schema = cast("Json", properties[name].get("items", properties[name]))
-        sent.setdefault(name, []).append(_read_text(text, schema))
-    for name, values in sent.items():
-        if len(values) > 1 and properties[name].get("type") != "array":
-            raise ParameterError(f"{name} is given {len(values)} times.")
-    return [(name, each) for name, values in sent.items() for each in values]
-
-
-def _read_text(text: str, schema: Json) -> object:
-    """Return the JSON value that a text of the query stands for, or the text itself."""
-    kind = schema.get("type")
-    if kind == "boolean":
-        return {"true": True, "false": False}.get(text, text)
-    if kind == "integer" and _INTEGER.fullmatch(text):
-        return int(text)
-    if kind == "number" and _NUMBER.fullmatch(text):
-        return float(text)
-    return text
-
-
-def read_members(body: bytes, properties: Mapping[str, Json]) -> dict[str, object]:
-    """Return the members of a JSON object; one that is null counts as left out.
-
-    Raises:
-        ParameterError: it is not a JSON object, or has an unknown member.
-
-    """
-    try:
-        sent = json.loads(body, parse_float=_read_float, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):
-        raise ParameterError(
-            "The body is not JSON.", action="Send a JSON object in UTF-8."
-        ) from None
-    if not isinstance(sent, dict):
-        raise ParameterError(
-            "The body is not a JSON object.", action="Send {…} with named members."
-        )
-    for name, value in sent.items():
-        if name not in properties:
-            raise _unknown(name, properties)
-        if not _is_unicode(value):  # pydantic checks only plain texts itself
-            wanted = f"{name} must be valid Unicode, not {_shown(value)}."
-            raise ParameterError(wanted)
-    return {name: value for name, value in sent.items() if value is not None}
-
-
-def _is_unicode(value: object) -> bool:
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _read_float(text: str) -> float:
-    """Return a number; 5.0 is an integer to JSON Schema."""
-    number = float(text)
-    return int(number) if number.is_integer() else number
-
-
-def _refuse_constant(name: str) -> object:
-    raise ValueError(name)  # NaN and Infinity are not JSON
-
-
-def invalid(error: ErrorDetails, properties: Mapping[str, Json]) -> ParameterError:
-    """Return what is wrong with a parameter."""
-    _, name, *inner = map(str, error["loc"])
-    schema = properties[name]
-    if error["type"] == "missing" and not inner:
-        action = f"Give {name}: {schema.get('description')}"
-        return ParameterError(f"{name} is missing.", action=action)
-    if error["type"] == _EXPECTED:
-        wanted = error["msg"]
-    else:
-        wanted = _expected(cast("Json", schema["items"]) if inner else schema)
-    return ParameterError(f"{name} must be {wanted}, not {_shown(error['input'])}.")
-
-
-def _expected(schema: Json) -> str:
-    """Return what a value must be, after its JSON schema."""
-    if "enum" in schema:
-        return f"one of {', '.join(map(str, cast('list[object]', schema['enum'])))}"
-    kind = schema.get("type")
-    if kind in ("integer", "number"):
-        number = "a whole number" if kind == "integer" else "a number"
-        return f"{number} from {schema['minimum']} to {schema['maximum']}"
-    if kind == "array":
-        return f"a list of at most {schema['maxItems']} values"
-    if kind == "boolean":
-        return "true or false"
-    if kind == "object":
-        return f"an object with {', '.join(cast('Json', schema['properties']))}, each valid"
-    return f"text of {schema.get('minLength', 0)} to {schema['maxLength']} characters"
-
-
-def _unknown(name: str, properties: Mapping[str, Json]) -> ParameterError:
-    near = difflib.get_close_matches(name, properties, n=1, cutoff=0.5)
+def unknown(name: str, known: Collection[str]) -> ParameterError:
+    """Return the error for a parameter that an operation does not have."""
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     if near:
         action = f"Did you mean {near[0]}?"
-    elif properties:
-        action = f"It takes {', '.join(sorted(properties))}."
+    elif known:
+        action = f"It takes {', '.join(sorted(known))}."
     else:
         action = "It takes none; see /openapi.json."
     return ParameterError(f"There is no parameter {_shown(name)} here.", action=action)

@@ -9,21 +9,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections import Counter
 from dataclasses import replace
 from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, cast
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, cast, get_origin
 
 from fastapi import Depends, Path, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, TypeAdapter
-from starlette.datastructures import ImmutableMultiDict
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from recollect.errors import RecollectError
 from recollect.records import dataclass
 from recollect.shape import as_json
-from recollect.shells.http.bodies import DisconnectedError, read_body
+from recollect.shells.http.bodies import DisconnectedError, read_body, replayed
 from recollect.shells.http.errors import (
     ErrorBody,
     JsonResponse,
@@ -32,21 +32,17 @@ from recollect.shells.http.errors import (
     error_response,
     internal_error,
 )
-from recollect.shells.http.parameters import (
-    invalid,
-    read_members,
-    read_query,
-    schemas_of,
-)
+from recollect.shells.http.parameters import invalid, unknown
 from recollect.shells.http.schema import model_of
 from recollect.shells.http.state import STATE, ServerState
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Coroutine, Iterator
 
+    from fastapi._compat import ModelField
+    from pydantic import BaseModel
     from starlette.types import Receive, Scope, Send
 
-    from recollect.shape import Json
     from recollect.shells.http.listen import ServerLimits
     from recollect.shells.http.metrics import Metrics
 
@@ -121,17 +117,6 @@ class Operation:
         """Whether it takes a JSON body, even if only an empty object."""
         return self.method in {"POST", "PUT"}
 
-    async def answer(self, **given: object) -> Response:
-        """Return the response to checked parameters."""
-        found = await self.run(**given)
-        if isinstance(found, Response):
-            return found
-        return JsonResponse(as_json(found), status=self.status)
-
-    def responses(self) -> dict[int | str, dict[str, Any]]:
-        """Return the description of its errors, whose status and text say what is wrong."""
-        return {"default": {"description": "The request failed.", "model": model_of(ErrorBody)}}
-
 
 class OperationRoute(APIRoute):
     """An operation: admits requests, reads them whole, and answers them in time."""
@@ -145,9 +130,13 @@ class OperationRoute(APIRoute):
 
         @wraps(operation.run)
         async def answer(**given: object) -> Response:
-            return await operation.answer(**given)
+            found = await operation.run(**given)
+            if isinstance(found, Response):
+                return found
+            return JsonResponse(as_json(found), status=operation.status)
 
         kind = JSONResponse if operation.returns else Response
+        failure = {"description": "The request failed.", "model": model_of(ErrorBody)}
         super().__init__(
             operation.path.replace("{path}", "{path:path}"),
             answer,
@@ -158,23 +147,13 @@ class OperationRoute(APIRoute):
             operation_id=operation.run.__name__,
             summary=operation.summary,
             response_description=operation.summary,
-            responses=operation.responses(),
+            responses={"default": failure},
             dependencies=[Depends(_named_agent)] if f"{{{AGENT}}}" in operation.path else None,
             openapi_extra={"security": [{BEARER: []}]} if needs_token else None,
         )
-        fields = [*self.dependant.query_params, *filter(None, [self.body_field])]
-        self.models = [cast("type[BaseModel]", each.field_info.annotation) for each in fields]
-        """Models of the query or the body, if there are any."""
-        self.parameters = {name: each for m in self.models for name, each in schemas_of(m).items()}
-        """JSON schemas of their members."""
-
-    @property
-    def path_parameters(self) -> Mapping[str, Json]:
-        """The JSON schemas of the parameters in the path."""
-        return {
-            field.alias: _json_schema(Annotated[field.field_info.annotation, field.field_info])
-            for field in self.dependant.path_params
-        }
+        given = [*self.dependant.query_params, *filter(None, [self.body_field])]
+        self.names = {name: is_list for each in given for name, is_list in _names(each)}
+        """Names of the parameters in the query or the body; whether each is a list."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the function that answers a request."""
@@ -205,10 +184,14 @@ class OperationRoute(APIRoute):
             with contextlib.nullcontext() if self.operation.is_public else self._in_progress():
                 return await self._in_time(handle(whole), request.receive)
         except RequestValidationError as error:
-            properties = {**self.parameters, **self.path_parameters}
-            raise invalid(error.errors()[0], properties) from None
+            raise invalid(error.errors(), self.names) from None
+        except HTTPException as error:
+            raise RequestError(
+                error.status_code, "usage", "The body is not JSON.", action="Send a JSON object."
+            ) from None
 
-    async def _read(self, state: object, request: Request) -> _WholeRequest:
+    async def _read(self, state: object, request: Request) -> Request:
+        """Return a request whose body is complete and whose query has known names only."""
         operation = self.operation
         media_type = request.headers.get("content-type", "").partition(";")[0]
         if operation.takes_body and media_type.strip().lower() != "application/json":
@@ -224,10 +207,13 @@ class OperationRoute(APIRoute):
         body = await read_body(request.receive, limits=replace(self._limits, body_bytes=most_bytes))
         if body and not operation.takes_body:
             raise ParameterError("This operation takes no body.")
-        known = {} if operation.takes_body else self.parameters
-        query = read_query(request.query_params.multi_items(), known)
-        members = read_members(body, self.parameters) if operation.takes_body else {}
-        return _WholeRequest(request, query, members)
+        known = {} if operation.takes_body else self.names
+        for name, count in Counter(name for name, _ in request.query_params.multi_items()).items():
+            if name not in known:
+                raise unknown(name, known)
+            if count > 1 and not known[name]:
+                raise ParameterError(f"{name} is given {count} times.")
+        return Request(request.scope, replayed(body, request.receive))
 
     @contextlib.contextmanager
     def _in_progress(self) -> Iterator[None]:
@@ -261,29 +247,11 @@ class OperationRoute(APIRoute):
             ) from None
 
 
-def _json_schema(kind: Any) -> Json:  # noqa: ANN401 - any type
-    return TypeAdapter(kind).json_schema()
-
-
-class _WholeRequest(Request):
-    """A request that was read to its end: its parameters are JSON values."""
-
-    def __init__(
-        self, request: Request, query: list[tuple[str, object]], members: dict[str, object]
-    ) -> None:
-        super().__init__(request.scope, request.receive)
-        self._query = query
-        self.members = members
-
-    @property
-    def query_params(self) -> ImmutableMultiDict[str, Any]:  # type: ignore[override]  # read
-        return ImmutableMultiDict(self._query)
-
-    async def body(self) -> bytes:
-        return b"{}"  # whatever is not empty
-
-    async def json(self) -> object:
-        return self.members
+def _names(field: ModelField) -> Iterator[tuple[str, bool]]:
+    """Yield the names in a model of parameters, each with whether it is a list."""
+    model = cast("type[BaseModel]", field.field_info.annotation)
+    for name, each in model.model_fields.items():
+        yield each.alias or name, get_origin(each.annotation) is list
 
 
 class _NoResponse(Response):
