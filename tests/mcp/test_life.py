@@ -168,13 +168,11 @@ def test_a_client_that_is_gone_ends_it(
         assert (0, "") == server.end()
 
 
-def test_nonsense_is_answered_as_the_protocol_has_it_and_outlived(
-    sample: Path, plain: Mapping[str, str]
-) -> None:
+def test_nonsense_is_outlived(sample: Path, plain: Mapping[str, str]) -> None:
     with raw(sample, plain) as server:
+        server.say(b"[" * 200_000)
         greet(server)
         server.say(b"{not json", b"\xff\xfe", b"", b"[1, 2]", {"jsonrpc": "1.0", "id": 5})
-        errors = [server.hear()["error"]["code"] for _ in range(4)]
         server.say({"jsonrpc": "2.0", "id": 6, "method": "no/such"})
         unknown = server.hear()
         server.say({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": 3}})
@@ -182,18 +180,8 @@ def test_nonsense_is_answered_as_the_protocol_has_it_and_outlived(
         server.say({"jsonrpc": "2.0", "id": 8, "method": "ping"})
 
         assert {"jsonrpc": "2.0", "id": 8, "result": {}} == server.hear()
-    assert [-32700, -32700, -32600, -32600] == errors
     assert (6, -32601) == (unknown["id"], unknown["error"]["code"])
     assert (7, -32602) == (wrong["id"], wrong["error"]["code"])
-
-
-def test_nonsense_that_comes_first_is_outlived(sample: Path, plain: Mapping[str, str]) -> None:
-    with raw(sample, plain) as server:
-        server.say(b"[" * 200_000)
-        error = server.hear()["error"]["code"]
-        greet(server)
-
-    assert -32700 == error
 
 
 def test_whatever_else_prints_does_not_reach_the_client(
@@ -202,27 +190,26 @@ def test_whatever_else_prints_does_not_reach_the_client(
     code = (
         "import os\n"
         "from recollect.shells.cli import cli\n"
-        "from recollect.shells.mcp import stdio\n"
-        "real = stdio._parsed\n"
+        "from recollect.shells.mcp import calls\n"
+        "real = calls.parse_arguments\n"
         "def loud(*args, **options):\n"
         "    print('stray', flush=True)\n"
         "    os.system('echo child')\n"
         "    return real(*args, **options)\n"
-        "stdio._parsed = loud\n"
+        "calls.parse_arguments = loud\n"
         f"cli.main(['mcp', '-w', {str(sample)!r}], standalone_mode=False)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
         env=dict(plain),
-        input=json.dumps(INITIALIZE) + "\n",
+        input="\n".join(map(json.dumps, [INITIALIZE, INITIALIZED, call(1, "memory_status")])),
         capture_output=True,
         text=True,
         check=True,
         timeout=PATIENCE_SECONDS,
     )
 
-    assert 1 == len(done.stdout.splitlines())
-    assert 0 == json.loads(done.stdout)["id"]
+    assert [0, 1] == [json.loads(line)["id"] for line in done.stdout.splitlines()]
     assert "stray\nchild\n" == done.stderr
 
 

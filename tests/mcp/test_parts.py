@@ -1,9 +1,8 @@
-"""The small parts: locations, addresses, the wire, answers within their tokens."""
+"""The small parts: locations, addresses, answers within their tokens."""
 
 from __future__ import annotations
 
 import json
-import os
 from datetime import date
 
 import pytest
@@ -20,7 +19,6 @@ from recollect.shells.mcp.render import (
     search_result,
 )
 from recollect.shells.mcp.resources import path_of, uri_of
-from recollect.shells.mcp.stdio import MAX_LINE_BYTES, StdioTransport
 from recollect.shells.parse import Location, parse_location
 from recollect.text.size import estimate_tokens
 from recollect.types import Degradation, Hit, Mode, Results, SourceKind
@@ -108,24 +106,6 @@ def test_an_address_to_serve_at_is_of_this_machine_unless_it_says_otherwise(
 def test_what_is_no_address_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
         parse_address(text)
-
-
-def test_a_message_beyond_all_measure_is_dropped_and_the_next_one_read() -> None:
-    near, far = os.pipe()
-    done = os.fork()
-    if done == 0:  # the other side, which the reader has to keep up with
-        os.write(far, b'{"a": 1}\n\n')
-        for _ in range(MAX_LINE_BYTES // 60_000 + 2):
-            os.write(far, b"x" * 60_000)
-        os.write(far, b'\n{"b": 2}')
-        os._exit(0)
-    os.close(far)
-    transport = StdioTransport(near, near)
-    heard = [transport.receive(), transport.receive(), transport.receive()]
-    os.waitpid(done, 0)
-    os.close(near)
-
-    assert [b'{"a": 1}\n', b'{"b": 2}', None] == heard
 
 
 @given(st.lists(TEXTS, max_size=12), st.integers(min_value=500, max_value=4000))

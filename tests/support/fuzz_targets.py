@@ -22,13 +22,10 @@ from typing import TYPE_CHECKING, cast
 from pydantic import BaseModel, ValidationError
 from tests.support.fuzz_samples import (
     AGENT_SETTINGS,
-    CALL,
     CASE,
     CONVERSATIONS,
-    DISCOVER,
     EXTRACTED,
     FACT,
-    INITIALIZE,
     OPENCLAW,
     ROWS,
 )
@@ -63,7 +60,6 @@ from recollect.sessions.transcript import TranscriptFormat
 from recollect.shells.http.parameters import invalid
 from recollect.shells.mcp.arguments import parse_arguments
 from recollect.shells.mcp.resources import path_of, uri_of
-from recollect.shells.mcp.stdio import _parsed
 from recollect.shells.mcp.tools import tools_for
 from recollect.shells.parse import parse_location
 from recollect.text.claims import compare_claims
@@ -340,16 +336,6 @@ def openclaw_config(choices: Choices) -> None:
     file.write_text(text, encoding="utf-8", errors="replace")
     found = translate(file, agent=None, environ={"HOME": str(folder())})
     assert found.agents
-
-
-@target("shells/mcp/stdio.py", "shells/mcp/tools.py", "shells/mcp/arguments.py", share=190)
-def mcp_line(choices: Choices) -> None:
-    if choices.below(4) == 0:
-        line = choices.rest()
-    else:
-        sample = choices.one_of((INITIALIZE, DISCOVER, CALL))
-        line = json.dumps(choices.changed(sample)).encode()
-    _parsed(line)
 
 
 @target("shells/mcp/tools.py", "shells/mcp/arguments.py", "shells/parse.py", share=100)

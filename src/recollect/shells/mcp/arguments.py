@@ -7,23 +7,28 @@ question.
 from __future__ import annotations
 
 import difflib
-import math
 from contextlib import suppress
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    FiniteFloat,
+    PositiveInt,
+    TypeAdapter,
+    ValidationError,
+)
 
 from recollect.errors import UsageError
 from recollect.text.days import DAY_EXAMPLES, parse_day
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from recollect.shells.mcp.tools import Tool
     from recollect.types import Argument, ArgumentType
 
-    Value = str | int | float | bool | tuple[str, ...] | date
-
-_FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _MIN_SIMILARITY = 0.6  # of a name that is suggested instead of an unknown one
 _SHOWN_CHARS = 80
 
@@ -37,22 +42,19 @@ def parse_arguments(tool: Tool, given: Mapping[str, object]) -> dict[str, Any]:
     """
     known = _spellings(tool)
     values: dict[str, Any] = {}
-    written: dict[str, str] = {}
     for name, value in given.items():
         argument = known.get(_normalised(name))
         if argument is None:
             raise _unknown(tool, name)
         if value is None or value in ("", []):
             continue  # models also send arguments that they leave open
-        read = _READERS[argument.type](argument, value)
+        read = _read(argument, value)
         if values.get(argument.name, read) != read:
             raise UsageError(
-                f"{written[argument.name]} and {name} are the same argument of {tool.name}, but "
-                "have different values.",
+                f"{argument.name} is given twice, as {name} and by another name.",
                 action=f"Give {argument.name} once.",
             )
         values[argument.name] = read
-        written[argument.name] = name
     for argument in tool.arguments:
         if argument.is_required and argument.name not in values:
             raise UsageError(
@@ -87,73 +89,54 @@ def _unknown(tool: Tool, name: str) -> UsageError:
     return UsageError(f"{tool.name} has no argument {name!r}.", action=f"{hint}{listed}")
 
 
-def _text(argument: Argument, value: object) -> str:
-    if isinstance(value, list) and len(value) == 1:
-        [value] = value
-    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        raise _wrong(argument, value, "text")
-    text = str(value).strip()
-    if argument.choices:
-        text = text.casefold()
-        if text not in argument.choices:
-            raise _wrong(argument, value, f"one of {', '.join(argument.choices)}")
-    return text
+def _read(argument: Argument, value: object) -> object:
+    """Return the value of an argument in its type.
 
+    Raises:
+        UsageError: it has another one.
 
-def _number(argument: Argument, value: object) -> float:
+    """
+    kind, expected = _KINDS[argument.type]
+    choices = argument.choices
+    if choices:
+        value, expected = str(value).strip().casefold(), f"one of {', '.join(choices)}"
+    is_wrong = isinstance(value, bool) and argument.type != "boolean"
     try:
-        number = float(value) if isinstance(value, (int, float, str)) else math.nan
-    except (ValueError, OverflowError):
-        number = math.nan
-    if isinstance(value, bool) or not math.isfinite(number):
-        raise _wrong(argument, value, "a number")
-    return number
+        read: object = None if is_wrong else kind.validate_python(value)
+    except ValidationError:
+        is_wrong = True
+    if is_wrong or (choices and read not in choices):
+        shown = repr(value)[:_SHOWN_CHARS]
+        raise UsageError(
+            f"{argument.name} must be {expected}, not {shown}.", action=f"Correct {argument.name}."
+        )
+    return read
 
 
-def _integer(argument: Argument, value: object) -> int:
-    number = _number(argument, value)
-    if number < 1 or number != int(number):
-        raise _wrong(argument, value, "a whole number, 1 or more")
-    return int(number)
+def _only_one(value: object) -> object:
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
-def _flag(argument: Argument, value: object) -> bool:
-    if isinstance(value, bool):
-        return value
-    if str(value).casefold() not in _FLAGS:
-        raise _wrong(argument, value, "true or false")
-    return _FLAGS[str(value).casefold()]
+def _split(value: object) -> object:
+    return [part for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
 
-def _words(argument: Argument, value: object) -> tuple[str, ...]:
-    parts = value.split(",") if isinstance(value, str) else value
-    if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
-        raise _wrong(argument, value, "a list of words")
-    return tuple(part.strip() for part in parts if part.strip())
-
-
-def _day(argument: Argument, value: object) -> date:
+def _day(value: object) -> date:
     text = str(value).strip()
     with suppress(ValueError):  # models also send a date with a time
         text = str(datetime.fromisoformat(text).date())
-    try:
-        return parse_day(text)
-    except ValueError:
-        raise _wrong(argument, value, f"a day such as {DAY_EXAMPLES}") from None
+    return parse_day(text)
 
 
-_READERS: dict[ArgumentType, Callable[[Argument, object], Value]] = {
-    "string": _text,
-    "integer": _integer,
-    "number": _number,
-    "boolean": _flag,
-    "array": _words,
-    "day": _day,
+_STRIPPED = ConfigDict(str_strip_whitespace=True)
+_TEXT = ConfigDict(coerce_numbers_to_str=True, str_strip_whitespace=True)
+_WORDS = Annotated[tuple[str, ...], BeforeValidator(_split)]
+_KINDS: dict[ArgumentType, tuple[TypeAdapter[Any], str]] = {
+    "string": (TypeAdapter(Annotated[str, BeforeValidator(_only_one)], config=_TEXT), "text"),
+    "integer": (TypeAdapter(PositiveInt), "a whole number, 1 or more"),
+    "number": (TypeAdapter(FiniteFloat), "a number"),
+    "boolean": (TypeAdapter(bool), "true or false"),
+    "array": (TypeAdapter(_WORDS, config=_STRIPPED), "a list of words"),
+    "day": (TypeAdapter(Annotated[date, BeforeValidator(_day)]), f"a day such as {DAY_EXAMPLES}"),
 }
-
-
-def _wrong(argument: Argument, value: object, expected: str) -> UsageError:
-    shown = repr(value)[:_SHOWN_CHARS]
-    return UsageError(
-        f"{argument.name} must be {expected}, not {shown}.", action=f"Correct {argument.name}."
-    )
+"""How a value is read, and what an error says is expected."""
