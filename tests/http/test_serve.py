@@ -142,7 +142,7 @@ def test_a_port_in_use_is_told_in_words(workspace: Path, environ: Mapping[str, s
         done = refused(workspace, environ, "--port", str(port))
 
     assert 2 == done.returncode
-    assert f"Port {port} of 127.0.0.1 is in use." in done.stderr
+    assert f"127.0.0.1:{port} is in use." in done.stderr
     assert "--port" in done.stderr
 
 

@@ -1,7 +1,7 @@
 """Operations on pushed documents: put, get, delete, list, several at once, earlier versions.
 
-A document's ETag is the digest of its text. A request may say which one it was made for, in
-`If-Match` or `If-None-Match`; if another client was faster, nothing is changed.
+A document's ETag is the digest of its text. `If-Match: "ETAG"` says which one a request was made
+for, `If-None-Match: *` that there is none; if another client was faster, nothing is changed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MOST_CHANGES = 200
 """Changes in one request."""
 BODY_BYTES = 4 * 1024 * 1024
 """Bytes of a request with documents: escaped as JSON, a text may take twice its size."""
-_TAGS = re.compile(r'\s*(?:W/)?"([!#-~]*)"\s*(?:,|$)')
+_TAG = re.compile(r'(?:W/)?"([!#-~]*)"')
 
 DocumentPath = Annotated[str, Field(min_length=1, max_length=MOST_PATH_CHARS)]
 # No longer than a body: what a document may have is counted in bytes, and refused with 413.
@@ -127,11 +127,7 @@ async def get_document(
     document, text = await state.memory.read(
         lambda memory: memory.pushed.read(path, version=given.version)
     )
-    headers = {"ETag": _etag(document)}
-    wanted = _tags(state.headers.get("if-none-match"))
-    if wanted is not None and (document.digest in wanted or "*" in wanted):
-        return Response(status_code=304, headers=headers)
-    return JsonResponse(json_of(PushedText(document, text)), headers=headers)
+    return JsonResponse(json_of(PushedText(document, text)), headers={"ETag": _etag(document)})
 
 
 async def put_document(state: Hosted, path: NamedPath, given: PutParameters) -> Response:
@@ -184,56 +180,24 @@ async def purge_document(
 
 
 def _expected(state: Hosted) -> frozenset[str | None] | None:
-    """Return the digests that the conditions of a request allow."""
-    match, none_match = (_tags(state.headers.get(name)) for name in ("if-match", "if-none-match"))
-    if none_match is not None:
-        if none_match != {"*"} or match is not None:
-            raise ParameterError(
-                "Only `If-None-Match: *` is supported here.", action="Use If-Match."
-            )
-        return frozenset({None})
-    if match is None:
+    """Return the digests that the condition of a request allows; None if it has none."""
+    match, none_match = (state.headers.get(name) for name in ("if-match", "if-none-match"))
+    if match is None and none_match is None:
         return None
-    return _ANY if "*" in match else frozenset(match)
-
-
-class _AnyDigest(frozenset[str | None]):
-    """Contains every digest, but not the absence of one."""
-
-    def __contains__(self, digest: object) -> bool:
-        return digest is not None
-
-
-_ANY = _AnyDigest()
+    if match is None and none_match == "*":
+        return frozenset({None})
+    tag = _TAG.fullmatch(match or "")
+    if tag is None or none_match is not None:
+        raise ParameterError(
+            "The condition cannot be read.", action='Send `If-Match: "ETAG"` or `If-None-Match: *`.'
+        )
+    return frozenset({tag[1]})
 
 
 def _expected_by(tag: str | None) -> frozenset[str | None] | None:
     if tag is None:
         return None
     return frozenset({None if tag == "new" else tag.strip('"')})
-
-
-def _tags(header: str | None) -> set[str] | None:
-    """Return the tags of a condition; None if it is not sent.
-
-    Raises:
-        ParameterError: it is not a list of tags.
-
-    """
-    if header is None:
-        return None
-    if header.strip() == "*":
-        return {"*"}
-    tags, at = set(), 0
-    while at < len(header):
-        found = _TAGS.match(header, at)
-        if found is None:
-            raise ParameterError(
-                "The condition is not a list of ETags.", action='Send "ETAG" or *.'
-            )
-        tags.add(found[1])
-        at = found.end()
-    return tags
 
 
 def _etag(document: PushedDocument) -> str:

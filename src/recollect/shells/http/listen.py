@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import os
 import socket
 from typing import TYPE_CHECKING, Literal
 
@@ -136,29 +135,23 @@ class Server(uvicorn.Server):
 def bound(host: str, port: int, *, options: str) -> Iterator[socket.socket]:
     """Bind and listen: from here on, clients that connect wait instead of failing.
 
-    Args:
-        host: an address or a name; empty for every address.
-        port: 0 for any free port.
-        options: the command-line options that choose another address, for the error.
+    `options` are the command-line options that choose another address, for the error.
 
     Raises:
         UsageError: the address cannot be bound.
 
     """
-    listener: socket.socket | None = None
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
+        family, _, _, _, address = socket.getaddrinfo(
             host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        listener = socket.socket(family, kind, protocol)
-        if os.name == "posix":  # on Windows it would share a port that is in use
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen(_BACKLOG)
+        listener = socket.create_server(address, family=family, backlog=_BACKLOG)
     except OSError as error:
-        if listener is not None:
-            listener.close()
-        raise _bind_error(error, host, port, options=options) from error
+        why = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be bound: {error}"
+        raise UsageError(
+            f"{host}:{port} {why}.",
+            action=f"Choose another address with {options}; port 0 takes any free one.",
+        ) from error
     with listener:
         yield listener
 
@@ -168,20 +161,3 @@ def address_of(host: str, port: int) -> str:
     if host in WILDCARDS:
         host = "127.0.0.1"
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-def _bind_error(error: OSError, host: str, port: int, *, options: str) -> UsageError:
-    if error.errno == errno.EADDRINUSE:
-        return UsageError(
-            f"Port {port} of {host} is in use.",
-            action=f"Stop the program that uses it, or choose another port with {options}; "
-            "0 takes any free one.",
-        )
-    if error.errno == errno.EACCES:
-        return UsageError(
-            f"You may not use port {port}.", action=f"Choose one above 1023 with {options}."
-        )
-    return UsageError(
-        f"{host}:{port} cannot be bound: {error.strerror}.",
-        action=f"Choose an address of this machine with {options}.",
-    )
