@@ -1,4 +1,4 @@
-"""`eval` and `tune` as a user calls them: real processes on a copy of the sample workspace."""
+"""`eval` as a user calls them: real processes on a copy of the sample workspace."""
 
 from __future__ import annotations
 
@@ -295,7 +295,7 @@ def test_add_asks_on_a_terminal(sample: Path, environ: dict[str, str], tmp_path:
 
 
 def test_tune_leaves_good_settings_alone(keyword: Cli, sample: Path) -> None:
-    done = keyword("tune", CASES / "identifiers.jsonl", "--write")
+    done = keyword("eval", CASES / "identifiers.jsonl", "--tune", "--write")
 
     assert 0 == done.returncode
     assert "Your settings are as good" in done.stdout
@@ -309,7 +309,7 @@ def test_tune_proposes_what_helps_and_writes_it_only_when_told(
     before = "# mine\nmin_score = 0.97  # too strict\n\n[mmr]\nenabled = false\n"
     config = tmp_path / "config.toml"
     config.write_text(before, encoding="utf-8")
-    asked = ("tune", half_of(CASES / "phrasings.jsonl", tmp_path), "--config", config)
+    asked = ("eval", half_of(CASES / "phrasings.jsonl", tmp_path), "--tune", "--config", config)
 
     proposed = as_json(keyword(*asked, "--json"))
     untouched = config.read_text(encoding="utf-8")
@@ -329,8 +329,9 @@ def test_tune_proposes_what_helps_and_writes_it_only_when_told(
 
 def test_tune_tells_when_the_environment_wins_over_the_file(keyword: Cli, tmp_path: Path) -> None:
     done = keyword(
-        "tune",
+        "eval",
         half_of(CASES / "phrasings.jsonl", tmp_path),
+        "--tune",
         RECOLLECT_MIN_SCORE="0.97",
         RECOLLECT_CONFIG=str(tmp_path / "config.toml"),
     )
@@ -343,7 +344,7 @@ def test_tune_tells_when_the_environment_wins_over_the_file(keyword: Cli, tmp_pa
 def test_few_cases_cannot_tune(keyword: Cli, tmp_path: Path) -> None:
     cases = write_cases(tmp_path / "cases.jsonl", {"query": "a", "expected": []})
 
-    done = keyword("tune", cases)
+    done = keyword("eval", cases, "--tune")
 
     assert 2 == done.returncode
     assert "too few" in done.stderr

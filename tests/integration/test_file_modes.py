@@ -84,7 +84,7 @@ def commands(tmp_path: Path) -> list[list[str]]:
         ["doctor"],
         ["status", "--all"],
         ["eval", str(cases)],
-        ["tune", str(cases)],
+        ["eval", str(cases), "--tune"],
         ["mcp"],
         ["install", "claude", "--scope", "user"],
         ["server", "copy", "file:", f"file:{tmp_path / 'home' / 'copied' / 'index.sqlite'}"],

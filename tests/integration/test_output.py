@@ -98,7 +98,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "config show": (("--all",), (BAD,)),
     "doctor": ((), ("--verify",), (f"--prune-cache={BAD}",)),
     "eval add": (("boat", "--accept", "1"), ("boat", "--expect", BAD), ("boat", "--to", BAD)),
-    "eval run": ((), (BAD,)),
+    "eval run": ((), (BAD,), ("--tune",)),
     "facts consolidate": (("--dry-run",), ("--yes",)),
     "facts export": ((),),
     "facts forget": ((BAD,),),
@@ -131,7 +131,6 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "server tokens create": ((BAD,),),
     "server tokens list": ((), (BAD,)),
     "server tokens revoke": ((BAD,),),
-    "tune": ((),),
 }
 """Arguments with which each command is tried; what a user or an agent pastes may be hostile."""
 SERVERS = {"mcp", "serve"}

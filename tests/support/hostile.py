@@ -60,7 +60,7 @@ COMMANDS: dict[tuple[str, ...], list[list[str]]] = {
         ["where is it", "--accept", "none"],
         ["x", "--accept", "1", "--to", "c.jsonl"],
     ],
-    ("eval", "run"): [["memory-cases.jsonl"]],
+    ("eval", "run"): [["memory-cases.jsonl"], ["memory-cases.jsonl", "--tune"]],
     ("facts", "consolidate"): [["--dry-run"]],
     ("facts", "export"): [[]],
     ("facts", "forget"): [["f-0000000000001"]],
@@ -99,7 +99,6 @@ COMMANDS: dict[tuple[str, ...], list[list[str]]] = {
     ("server", "tokens", "create"): [["memory"]],
     ("server", "tokens", "list"): [[]],
     ("server", "tokens", "revoke"): [["0123456789ab"]],
-    ("tune",): [["memory-cases.jsonl"]],
     ("server", "worker"): [["--once"]],
 }  # fmt: skip
 """The arguments that every command is run with."""

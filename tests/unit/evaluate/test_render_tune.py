@@ -1,4 +1,4 @@
-"""What `tune` says when it proposes nothing."""
+"""What `eval --tune` says when it proposes nothing."""
 
 from __future__ import annotations
 

@@ -45,7 +45,6 @@ COMMANDS = {
     "server": "server",
     "sessions": "sessions",
     "status": "status",
-    "tune": "evaluate",
 }
 """Each command and its module here, which has a function `…_command`."""
 _OF_FACTS = ("forget", "supersede", "consolidate", "prune")

@@ -1,4 +1,4 @@
-"""Measuring search on your own questions: `eval`, `eval add`, `tune`."""
+"""Measuring search on your own questions: `eval CASES` and `eval add`."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from recollect.shells.render.status import report_remarks
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from recollect.evaluate.cases import Case
     from recollect.memory import Memory
     from recollect.types import Hit
 
@@ -74,16 +75,33 @@ def eval_command() -> None:
     type=click.IntRange(1, 1000),
     help="How many hits count for hit, recall and all.  [default: as many as search shows]",
 )
+@click.option(
+    "--tune",
+    "tunes",
+    is_flag=True,
+    help="Instead find the settings that answer CASES best; propose them only if the gain is "
+    "significant.",
+)
+@click.option("--write", is_flag=True, help="With --tune: write them into your settings file.")
 @shared_options
-def run_cases(options: SharedOptions, *, file: Path, compare: bool, k: int | None) -> None:
+def run_cases(
+    options: SharedOptions, *, file: Path, compare: bool, k: int | None, tunes: bool, write: bool
+) -> None:
     """Ask every question in CASES and report how well it was answered."""
     from recollect.evaluate.cases import read_cases  # noqa: PLC0415 - not needed for --help
     from recollect.evaluate.run import evaluate  # noqa: PLC0415
     from recollect.shells.render import evaluate as render  # noqa: PLC0415
 
+    if tunes and (compare or k is not None):
+        raise click.UsageError("--tune tries settings itself: leave out --compare and -k.")
+    if write and not tunes:
+        raise click.UsageError("--write needs --tune.")
     cases = read_cases(file, workspace=options.folder)
     with options.open_memory() as memory:
         _sync(memory)
+        if tunes:
+            _tune(options, memory, cases, file=file, write=write)
+            return
         with progress_bar() as progress:
             evaluation = evaluate(
                 memory,
@@ -95,6 +113,24 @@ def run_cases(options: SharedOptions, *, file: Path, compare: bool, k: int | Non
             )
     print_remarks(render.evaluation_remarks(evaluation))
     options.print(render.evaluation_json(evaluation), render.evaluation_text(evaluation))
+
+
+def _tune(
+    options: SharedOptions, memory: Memory, cases: Sequence[Case], *, file: Path, write: bool
+) -> None:
+    from recollect.evaluate.cases import unfindable  # noqa: PLC0415 - not needed for --help
+    from recollect.evaluate.tune import tune, write_proposal  # noqa: PLC0415
+    from recollect.shells.render import evaluate as render  # noqa: PLC0415
+
+    warnings = tuple(unfindable(cases, memory=memory, file=file))
+    with progress_bar() as progress:
+        tuning = tune(memory, cases, progress=progress)
+    diff = write_proposal(tuning) if write and tuning.changes else None
+    print_remarks(render.tuning_remarks(tuning, warnings=warnings, cases_file=file))
+    options.print(
+        render.tuning_json(tuning, diff=diff, warnings=warnings),
+        render.tuning_text(tuning, diff=diff, cases_file=file, write=write),
+    )
 
 
 def _sync(memory: Memory) -> None:
@@ -200,27 +236,3 @@ def _accepted(text: str, hits: Sequence[Hit]) -> list[Hit]:
 
 def _is_none(text: str) -> bool:
     return text.strip().lower() == _NONE
-
-
-@click.command("tune")
-@click.argument("file", metavar="CASES", type=click.Path(path_type=Path))
-@click.option("--write", is_flag=True, help="Write the proposal into your settings file.")
-@shared_options
-def tune_command(options: SharedOptions, *, file: Path, write: bool) -> None:
-    """Find the settings that answer CASES best; propose them only if the gain is significant."""
-    from recollect.evaluate.cases import read_cases, unfindable  # noqa: PLC0415 - not for --help
-    from recollect.evaluate.tune import tune, write_proposal  # noqa: PLC0415
-    from recollect.shells.render import evaluate as render  # noqa: PLC0415
-
-    cases = read_cases(file, workspace=options.folder)
-    with options.open_memory() as memory:
-        _sync(memory)
-        warnings = tuple(unfindable(cases, memory=memory, file=file))
-        with progress_bar() as progress:
-            tuning = tune(memory, cases, progress=progress)
-        diff = write_proposal(tuning) if write and tuning.changes else None
-    print_remarks(render.tuning_remarks(tuning, warnings=warnings, cases_file=file))
-    options.print(
-        render.tuning_json(tuning, diff=diff, warnings=warnings),
-        render.tuning_text(tuning, diff=diff, cases_file=file, write=write),
-    )

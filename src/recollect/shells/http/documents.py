@@ -7,11 +7,10 @@ for, `If-None-Match: *` that there is none; if another client was faster, nothin
 from __future__ import annotations
 
 import re
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Path, Query
 from pydantic import Field
-from starlette.responses import Response
 
 from recollect.hosting.memory import MOST_PATH_CHARS, PushedChange, PushedDocument
 from recollect.records import dataclass
@@ -19,6 +18,9 @@ from recollect.shape import Shape, json_of
 from recollect.shells.http.errors import JsonResponse, ParameterError
 from recollect.shells.http.parameters import BodyParameters, Parameters
 from recollect.shells.http.state import Hosted
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
 
 MOST_CHANGES = 200
 """Changes in one request."""

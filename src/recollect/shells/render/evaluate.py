@@ -1,4 +1,4 @@
-"""What `eval` and `tune` print: tables that fit a hundred columns, and everything as JSON."""
+"""What `eval` prints: tables that fit a hundred columns, and everything as JSON."""
 
 from __future__ import annotations
 
@@ -244,7 +244,7 @@ def _cut(name: str) -> str:
 def tuning_text(
     tuning: Tuning, *, diff: str | None, cases_file: Path, write: bool
 ) -> Iterator[Line]:
-    """Yield what `tune` prints."""
+    """Yield what `eval --tune` prints."""
     ranked = sorted(tuning.trials.items(), key=lambda trial: -trial[1])
     yield from table([["tried", "worth"], *([name, f"{worth:.3f}"] for name, worth in ranked)])
     yield "", ""
@@ -265,7 +265,7 @@ def tuning_text(
     yield f"Better settings for these {tuning.cases} cases:", ""
     for key, value in tuning.changes.items():
         yield f"  {key} = {json.dumps(value)}", "bold"
-    yield f"`recollect tune {cases_file} --write` writes them into {tuning.file}.", ""
+    yield f"`recollect eval {cases_file} --tune --write` writes them into {tuning.file}.", ""
 
 
 def tuning_remarks(tuning: Tuning, *, warnings: Sequence[str], cases_file: Path) -> Iterator[Line]:
@@ -278,5 +278,5 @@ def tuning_remarks(tuning: Tuning, *, warnings: Sequence[str], cases_file: Path)
 
 
 def tuning_json(tuning: Tuning, *, diff: str | None, warnings: Sequence[str]) -> Json:
-    """Return the JSON of `tune`."""
+    """Return the JSON of `eval --tune`."""
     return {**json_of(tuning), "written": diff is not None, "diff": diff, "warnings": warnings}
