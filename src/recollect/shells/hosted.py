@@ -119,16 +119,6 @@ class HostedMemory:
         scopes: frozenset[str] | None,
         call_seconds: float | None = None,
     ) -> None:
-        """Store the arguments.
-
-        Args:
-            host: opens memories.
-            agent: whose memory it is.
-            threads: where calls run.
-            scopes: the only scopes of facts that may be seen; None allows all.
-            call_seconds: how long a call may take within `time_limit`; None for no limit.
-
-        """
         self._host = host
         self._agent = agent
         self._threads = threads

@@ -137,13 +137,7 @@ class ServedMemory:
         *,
         call_seconds: float | None = None,
     ) -> None:
-        """Store the arguments; nothing is opened yet.
-
-        Args:
-            open_memory: opens the memory; called again after it failed.
-            call_seconds: how long a call may take within `time_limit`; None for no limit.
-
-        """
+        """Store the arguments; nothing is opened yet, and opening is tried again if it fails."""
         self.last_sync = LastSync()
         self._open_memory = open_memory
         self._call_seconds = call_seconds

@@ -29,11 +29,7 @@ def may_send(
 ) -> bool:
     """Return whether the first texts may be sent.
 
-    Args:
-        sending: what goes where.
-        config: tells where the provider was named.
-        question: entered while a question is on the terminal; None if this process cannot ask.
-
+    `question` is entered while a question is on the terminal; None if this process cannot ask.
     """
     write_text(_announcement(sending), to_stderr=True)
     key = "provider" if sending.provider == config.provider.provider else "fallback"

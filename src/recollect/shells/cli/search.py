@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from recollect.reports import RECALL_TOKENS, RecallForm
+from recollect.shells.cli.paths import glob_in, path_in
 from recollect.shells.cli.shared import (
     DAY,
     SharedOptions,
@@ -25,8 +25,6 @@ from recollect.types import SearchRequest, search_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from recollect.memory import Memory
 
 _FORMS = [form.value for form in RecallForm]
 _TYPES = {"integer": int, "number": float, "day": DAY}
@@ -70,14 +68,14 @@ def search_command(
     do so nowhere, they are searched as ordinary words, with a notice.
     """
     setup = options.announced()
-    request = SearchRequest(" ".join(query), **fields)
+    glob = glob_in(setup.workspace, path) if path else None
+    request = SearchRequest(" ".join(query), path=glob, **fields)
     shown = Ask(request, width=terminal_width(), is_verbose=verbose)
-    if path is None and (reply := ask(setup, shown)) is not None:
+    if (reply := ask(setup, shown)) is not None:
         options.print_reply(reply)
         return
     with options.open_memory(setup=setup) as memory:
         with progress_bar() as progress:
-            request = replace(request, path=_glob(memory, path) if path else None)
             results = memory.answer(request, progress=progress)
         if memory.is_behind:
             memory.finish_in_background()
@@ -85,12 +83,6 @@ def search_command(
     text = render.results_text(results, width=terminal_width(), verbose=verbose)
     options.print(results, text)
     print_remarks(render.results_remarks(results))
-
-
-def _glob(memory: Memory, path: str) -> str | None:
-    from recollect.shells.cli.paths import glob_in  # noqa: PLC0415 - few searches need it
-
-    return glob_in(memory.workspace, path, paths=memory.paths)
 
 
 @click.command("recall")
@@ -136,14 +128,12 @@ def get_command(
     Write PATH, PATH:FROM or PATH:FROM:LINES, or what search shows: PATH:FROM-TO or
     PATH#LFROM-LTO.
     """
-    from recollect.shells.cli.paths import path_in  # noqa: PLC0415 - not for the help
-
     if not location:
         raise click.BadParameter("give a path that search shows", param_hint="PATH")
     place = parse_location(location)
     first, count = place.window(start, lines)
     with options.open_memory() as memory:
-        path = path_in(memory.workspace, place.path, paths=memory.paths)
+        path = path_in(memory.workspace, place.path)
         excerpt = memory.get(path, start_line=first, lines=count)
     options.print(excerpt, excerpt.text if excerpt.lines else ())
     if not options.as_json:

@@ -34,12 +34,8 @@ if TYPE_CHECKING:
 ExitCode = TypeVar("ExitCode", int, None)
 
 _MEGA = 1_000_000
-_MANY_TEXTS = 64
-"""Embedding more texts than this takes long enough to announce."""
 _MAX_SUMMARY_CHARS = 300
 _TELL_SECONDS = 5.0
-_LONG_SECONDS = 90
-"""Longer estimates are shown in minutes."""
 _WHOLE = (
     "There is no MEMORY.md or memory/, so every Markdown file below {folder} is indexed. "
     "To choose folders: `recollect config set extra_paths FOLDER,FOLDER`."
@@ -99,12 +95,9 @@ class SharedOptions:
     ) -> Iterator[Memory]:
         """Open the memory that the options name; print notices that no report contained.
 
-        Args:
-            may_be_empty: make an index even where there is nothing to index, as commands do that
-                write to the memory.
-            can_ask: whether the memory is used by the thread that reads the terminal.
-            setup: the result of `announced`, if it was called before.
-
+        Commands that write to the memory make an index even where there is nothing to index.
+        Only a memory that is used by the thread that reads the terminal can ask.
+        `setup` is the result of `announced`, if that was called before.
         """
         from recollect.memory import open_memory  # noqa: PLC0415 - loads numpy and SQLite
 
@@ -133,12 +126,7 @@ class SharedOptions:
         return setup
 
     def setup(self, *, can_ask: bool) -> Setup:
-        """Read the settings of the memory.
-
-        Args:
-            can_ask: whether the memory is used by the thread that reads the terminal.
-
-        """
+        """Read the settings of the memory; `can_ask` as in `open_memory`."""
         from recollect.config import Setup  # noqa: PLC0415 - loads every stage's options
 
         setup = Setup.of(
@@ -203,12 +191,8 @@ def shared_options(
 ) -> Callable[..., ExitCode]:
     """Add the shared options to a command, which gets them as its first argument.
 
-    They may come before or after the command's name; the later one wins.
-
-    Args:
-        function: the command.
-        without: the option that the command defines itself.
-
+    They may come before or after the command's name; the later one wins. A command defines the
+    option `without` itself.
     """
     names = [name for name in _OPTIONS if name != without]
 
@@ -312,7 +296,7 @@ def without_bar() -> Iterator[None]:
 def progress_bar() -> Iterator[Progress]:
     """Show progress bars on a terminal; elsewhere, print a line every few seconds."""
     if not sys.stderr.isatty():
-        yield ProgressLines(notify)
+        yield progress_lines(notify)
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn  # noqa: PLC0415
 
@@ -347,46 +331,18 @@ def progress_bar() -> Iterator[Progress]:
             _BARS.remove(bars)
 
 
-class ProgressLines:
-    """Prints what takes long, and every few seconds how far it is, where no bar can be drawn."""
+def progress_lines(
+    tell: Callable[[str], None], clock: Callable[[], float] = time.monotonic
+) -> Progress:
+    """Return a function that tells every few seconds how far a stage is."""
+    told_at = clock()
 
-    def __init__(
-        self, tell: Callable[[str], None], clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._tell = tell
-        self._clock = clock
-        self._started: dict[str, tuple[float, int]] = {}
-        self._told_at = clock()
+    def show(step: Step) -> None:
+        nonlocal told_at
+        if clock() - told_at < _TELL_SECONDS or step.done >= step.total:
+            return
+        told_at = clock()
+        scale = _MEGA if step.stage == "fetch" else 1
+        tell(f"{_STAGES[step.stage]}: {step.done // scale} of {step.total // scale}")
 
-    def __call__(self, step: Step) -> None:
-        """Print a line if it is time for one."""
-        now = self._clock()
-        if step.stage not in self._started:
-            self._started[step.stage] = now, step.done
-            self._told_at = now
-            if announcement := _announcement(step):
-                self._tell(announcement)
-        elif now - self._told_at >= _TELL_SECONDS and step.done < step.total:
-            self._told_at = now
-            since, done = self._started[step.stage]
-            self._tell(_progress_line(step, (step.done - done) / (now - since)))
-
-
-def _announcement(step: Step) -> str | None:
-    if step.stage == "fetch":
-        return f"Downloading a model ({step.total // _MEGA} MB) …"
-    if step.stage == "embed" and step.total > _MANY_TEXTS:
-        return f"Embedding {step.total} texts …"
-    return None
-
-
-def _progress_line(step: Step, per_second: float) -> str:
-    """Return how far a stage is: `Embedding: 1200 of 5400 (22 %), 31 a second, 2 min left`."""
-    scale = _MEGA if step.stage == "fetch" else 1
-    counts = f"{step.done // scale} of {step.total // scale} ({step.done * 100 // step.total} %)"
-    line = f"{_STAGES[step.stage]}: {counts}"
-    if per_second <= 0:
-        return line
-    seconds = (step.total - step.done) / per_second
-    left = f"{seconds:.0f} s" if seconds < _LONG_SECONDS else f"{seconds / 60:.0f} min"
-    return f"{line}, {per_second / scale:.3g} per second, about {left} left"
+    return show

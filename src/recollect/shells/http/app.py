@@ -62,16 +62,7 @@ def build_app(
     operations: Sequence[Operation] = OPERATIONS,
     more: Mapping[str, ASGIApp] = _NONE,
 ) -> ASGIApp:
-    """Return the application that serves a memory, or many.
-
-    Args:
-        state: of the server.
-        guard: which requests are accepted.
-        limits: how much is done for clients.
-        operations: what the server can do.
-        more: other applications behind the same guard, by their paths.
-
-    """
+    """Return the application that serves a memory, or many; `more` are others, by their paths."""
     app = described_app(state, limits=limits, operations=operations)
     app.router.routes += [Route(path, each) for path, each in more.items()]
     public = [each.path.partition("{") for each in operations if each.is_public]

@@ -46,17 +46,7 @@ class ServerState:
         program: str = "recollect",
         metrics: Metrics | None = None,
     ) -> None:
-        """Store the arguments.
-
-        Args:
-            memory: to serve.
-            scopes: of the facts that requests may see; None for all, as for their owner.
-            is_read_only: refuse to write or forget facts.
-            needs_token: whether requests need a token, for the description.
-            program: how suggested commands start.
-            metrics: the counters of the server; None starts them.
-
-        """
+        """Store the arguments; `scopes` are those whose facts may be seen, None for all."""
         self.memory = memory
         self.scopes = VisibleScopes(scopes)
         self.is_read_only = is_read_only

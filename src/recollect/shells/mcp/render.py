@@ -77,13 +77,7 @@ def _neutralised_shape(value: object) -> object:
 
 
 def failed(error: RecollectError, empty: Shape) -> ToolResult:
-    """Return the result of a tool that failed.
-
-    Args:
-        error: why it failed.
-        empty: the required members of its output, which some clients expect even then.
-
-    """
+    """Return the result of a tool that failed, with the members that some clients expect."""
     shape: Shape = {**empty, "error": error.message, "action": error.action, "type": error.kind}
     return ToolResult(shape, _error_text(error), is_error=True)
 
@@ -102,13 +96,8 @@ def search_result(
 ) -> ToolResult:
     """Return the result of memory_search, in OpenClaw's shape.
 
-    Args:
-        results: what was found.
-        max_tokens: the most that either part of the result may take.
-        notices: what to tell the user besides the notices of the results.
-        is_partial: whether the memory is still being indexed for the first time.
-        narrowed: the arguments that excluded hits.
-
+    `notices` come in addition to those of the results; `narrowed` names the arguments that
+    excluded hits.
     """
     frame, warnings = _frame(results, notices, is_partial=is_partial, narrowed=narrowed)
     spent = max(estimate_tokens(json.dumps(frame)), sum(map(estimate_tokens, warnings)))

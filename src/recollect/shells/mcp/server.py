@@ -110,12 +110,7 @@ class McpMemory:
         self.resources = Resources(served)
 
     def listed(self, *, structured: bool) -> list[types.Tool]:
-        """Return the tools as clients see them.
-
-        Args:
-            structured: whether the client gets structured results, so that their schema matters.
-
-        """
+        """Return the tools as clients see them: those that get structured results, with schemas."""
         return [
             types.Tool.model_validate(tool_json(tool, structured=structured))
             for tool in self.tools.values()

@@ -182,13 +182,7 @@ def tools_for(*, read_only: bool) -> tuple[Tool, ...]:
 
 
 def tool_json(tool: Tool, *, structured: bool = True) -> dict[str, object]:
-    """Return a tool as `tools/list` shows it.
-
-    Args:
-        tool: the tool.
-        structured: whether the client gets structured results.
-
-    """
+    """Return a tool as `tools/list` shows it, with the schema of structured results."""
     shape: dict[str, object] = {
         "name": tool.name,
         "description": tool.description,

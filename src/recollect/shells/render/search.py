@@ -37,14 +37,7 @@ def recalled_remarks(recalled: Recalled) -> Iterator[Line]:
 
 
 def results_text(results: Results, *, width: int, verbose: bool = False) -> Iterator[MarkedLine]:
-    """Yield what `search` prints: per hit a few lines around what matched.
-
-    Args:
-        results: the answer.
-        width: cells of a line.
-        verbose: print whole chunks instead.
-
-    """
+    """Yield what `search` prints: per hit a few lines around what matched, or whole chunks."""
     if not results.hits:
         yield "No matches.", ""
     elif verbose:

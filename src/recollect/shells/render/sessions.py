@@ -64,14 +64,7 @@ def import_remarks(imported: Sequence[str], *, is_searched: bool) -> Iterator[Li
 
 
 def forgotten_text(paths: Sequence[str], *, last: Collection[str], program: str) -> Iterator[Line]:
-    """Yield what `sessions forget` prints.
-
-    Args:
-        paths: the forgotten transcripts.
-        last: those whose only copy was deleted.
-        program: the start of a suggested command.
-
-    """
+    """Yield what `sessions forget` prints; of the `last` ones, the only copy was deleted."""
     for path in paths:
         yield f"Forgotten: {path}", ""
         if path in last:

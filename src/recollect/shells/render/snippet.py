@@ -35,13 +35,7 @@ def snippet_rows(
 ) -> Iterator[Row]:
     """Yield at most `count` rows of a chunk: those in a row that hold the most wanted terms.
 
-    Args:
-        text: the chunk.
-        heading: shown already; a line that only repeats it is left out.
-        wanted: terms of the question.
-        width: cells of a row.
-        count: the most rows.
-
+    The heading is shown already: a line that only repeats it is left out.
     """
     room = width - len(_INDENT) - 2 * len(_ELLIPSIS) - 1
     rows = [row for line in _lines(text, heading) for row in _wrapped(line, room)]
