@@ -17,7 +17,7 @@ CREATE EXTENSION IF NOT EXISTS vector;
 CREATE ROLE :"agent_group" NOLOGIN NOBYPASSRLS;
 CREATE ROLE :"server_group" NOLOGIN NOBYPASSRLS IN ROLE :"agent_group";
 
--- Owns the tables: `server init` and `server migrate`. Policies hold for it as well.
+-- Owns the tables: `server init`. Policies hold for it as well.
 CREATE ROLE :"owner" LOGIN;
 
 -- Sees all memories: `server index`, and backups with pg_dump.

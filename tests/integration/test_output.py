@@ -124,7 +124,6 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "status": (("--deep",), ("--all",)),
     "server copy": (("file:", BAD), (BAD, "file:")),
     "server init": ((BAD,),),
-    "server migrate": ((BAD,),),
     "server index": ((), (BAD,)),
     "server purge": (("memory", BAD),),
     "server status": ((), (BAD,)),

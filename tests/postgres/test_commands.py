@@ -146,7 +146,7 @@ def test_init_creates_the_tables_once_and_status_tells_of_them(
 
     first, second, status = (
         run(environ, workspace, "server", *command, fresh, "--json")
-        for command in (["init"], ["migrate"], ["status"])
+        for command in (["init"], ["init"], ["status"])
     )
 
     assert [name for name, _ in MIGRATIONS] == json.loads(first.stdout)["applied"]

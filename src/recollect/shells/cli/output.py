@@ -11,6 +11,7 @@ import codecs
 import io
 import json
 import sys
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, TextIO, cast
 
 import click
@@ -37,29 +38,6 @@ class GuardedStream(io.TextIOWrapper):
     def write_styled(self, text: str) -> int:
         """Write the text as it is: colours around texts that are already safe."""
         return super().write(text)
-
-
-class _Styled(io.TextIOBase):
-    """The file of a rich console: writes colours to a guarded stream."""
-
-    def __init__(self, stream: GuardedStream) -> None:
-        self._stream = stream
-
-    @property
-    def encoding(self) -> str:  # type: ignore[override]  # a property of every text stream
-        return self._stream.encoding
-
-    def write(self, text: str, /) -> int:
-        return self._stream.write_styled(text)
-
-    def flush(self) -> None:
-        self._stream.flush()
-
-    def isatty(self) -> bool:
-        return self._stream.isatty()
-
-    def fileno(self) -> int:
-        return self._stream.fileno()
 
 
 def guard_streams() -> None:
@@ -112,8 +90,16 @@ def styled_console(stream: TextIO) -> Console:
     """Return a console for colours: print `rich.text.Text` of safe texts with it, nothing else."""
     from rich.console import Console  # noqa: PLC0415
 
-    file = _Styled(stream) if isinstance(stream, GuardedStream) else stream
-    return Console(file=cast("TextIO", file), highlight=False, soft_wrap=True)
+    if isinstance(stream, GuardedStream):
+        file = SimpleNamespace(
+            write=stream.write_styled,
+            flush=stream.flush,
+            isatty=stream.isatty,
+            fileno=stream.fileno,
+            encoding=stream.encoding,
+        )
+        stream = cast("TextIO", file)
+    return Console(file=stream, highlight=False, soft_wrap=True)
 
 
 def confirm(question: str) -> bool:

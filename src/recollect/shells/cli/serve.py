@@ -30,6 +30,18 @@ if TYPE_CHECKING:
 
 _PORT = 7717
 _M_ARENA_MAX, _MOST_ARENAS = -8, 2
+_TOKEN_FILE = click.option(
+    "--token-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File with the token that requests must send.  [default: $RECOLLECT_TOKEN]",
+)
+_ALLOW_HOST = click.option(
+    "--allow-host",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="Also accept this Host name, as behind a proxy; may be repeated.",
+)
 
 
 @click.command("serve")
@@ -41,18 +53,8 @@ _M_ARENA_MAX, _MOST_ARENAS = -8, 2
     show_default=True,
     help="Port; 0 picks a free one.",
 )
-@click.option(
-    "--token-file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="File with the token that requests must send.  [default: $RECOLLECT_TOKEN]",
-)
-@click.option(
-    "--allow-host",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    help="Also accept this Host name, as behind a proxy; may be repeated.",
-)
+@_TOKEN_FILE
+@_ALLOW_HOST
 @click.option(
     "--scope",
     "scopes",
@@ -172,14 +174,8 @@ def _announce(address: str, *, as_json: bool) -> None:
     default=None,
     help="List the tools `search` and `fetch` that ChatGPT needs.  [default: with --http only]",
 )
-@click.option(
-    "--token-file",
-    type=click.Path(path_type=Path),
-    help="File with the token that HTTP requests must send.  [default: $RECOLLECT_TOKEN]",
-)
-@click.option(
-    "--allow-host", "names", multiple=True, metavar="NAME", help="Also accept this Host name."
-)
+@_TOKEN_FILE
+@_ALLOW_HOST
 @shared_options
 def mcp_command(
     options: SharedOptions,

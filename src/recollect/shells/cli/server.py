@@ -57,20 +57,15 @@ def server_command(_options: SharedOptions) -> None:
 @click.option("--citus", is_flag=True, help="Shard the tables by agent with Citus.")
 @shared_options
 def init_database(options: SharedOptions, *, address: str | None, citus: bool) -> None:
-    """Create the tables, and the role that agents are granted.
+    """Create the tables and the role that agents are granted, or update them after an upgrade.
 
     ADDRESS is postgresql://user@host/database of a role that may create extensions, roles and
     tables. Default: the setting `store`. Running it again changes nothing.
     """
-    _prepare(options, address, citus=citus)
-
-
-@server_command.command("migrate")
-@click.argument("address", required=False)
-@shared_options
-def migrate_database(options: SharedOptions, *, address: str | None) -> None:
-    """Bring the tables up to date after an upgrade of Recollect."""
-    _prepare(options, address, citus=False)
+    where = database_of(options.setup(can_ask=False), address)
+    applied = prepare_database(where, citus=citus)
+    status = describe_database(where)
+    options.print({**json_of(status), "applied": applied}, render.prepared_text(status, applied))
 
 
 @server_command.command("status")
@@ -136,13 +131,6 @@ def purge_document(options: SharedOptions, *, memory: str, path: str, keep_curre
         {"memory": memory, "path": path, "versions": purged},
         f"Deleted {plural(purged, 'version')} of {path}.",
     )
-
-
-def _prepare(options: SharedOptions, address: str | None, *, citus: bool) -> None:
-    where = database_of(options.setup(can_ask=False), address)
-    applied = prepare_database(where, citus=citus)
-    status = describe_database(where)
-    options.print({**json_of(status), "applied": applied}, render.prepared_text(status, applied))
 
 
 @server_command.group("tokens")

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
     from recollect.shells.guard import Guard
     from recollect.shells.http.listen import ServerLimits
-    from recollect.shells.http.route import Admission, Operation
+    from recollect.shells.http.route import Operation
+    from recollect.shells.http.state import AnyServer
 
 METHOD = "recollect.method"
 """Where a request's scope holds its own method, which may be HEAD."""
@@ -55,7 +56,7 @@ _SECURITY_HEADERS = {
 
 
 def build_app(
-    state: Admission,
+    state: AnyServer,
     *,
     guard: Guard,
     limits: ServerLimits,
@@ -71,7 +72,7 @@ def build_app(
 
 
 def described_app(
-    state: Admission, *, limits: ServerLimits, operations: Sequence[Operation]
+    state: AnyServer, *, limits: ServerLimits, operations: Sequence[Operation]
 ) -> FastAPI:
     """Return the application behind the guard, which describes itself."""
     app = DescribedApp(
@@ -140,7 +141,7 @@ class GuardedApp:
         self,
         app: ASGIApp,
         *,
-        state: Admission,
+        state: AnyServer,
         guard: Guard,
         limits: ServerLimits,
         public: Sequence[tuple[str, str, str]],

@@ -33,10 +33,10 @@ from recollect.shells.hosted import CrowdedError, HostedMemory, HostThreads
 from recollect.shells.http import documents
 from recollect.shells.http.documents import PushedList, PushedText
 from recollect.shells.http.errors import RequestError
-from recollect.shells.http.metrics import MEDIA_TYPE, Metrics, gauge
+from recollect.shells.http.metrics import MEDIA_TYPE, gauge
 from recollect.shells.http.operations import OPERATIONS, ApiDescription, openapi
 from recollect.shells.http.route import AGENT, Operation
-from recollect.shells.http.state import MEMORIES, MemoryState, admitted
+from recollect.shells.http.state import MEMORIES, AnyServer, MemoryState, admitted
 from recollect.shells.http.status import Health
 from recollect.version import __version__
 
@@ -64,7 +64,7 @@ _FAULTS: tuple[tuple[type[StoreError], str], ...] = (
 _LOG = logging.getLogger("recollect.http")
 
 
-class MemoriesState:
+class MemoriesState(AnyServer):
     """The state of a server of many memories: admits each request to the memory of its token."""
 
     admits = (_OWN,)
@@ -73,7 +73,7 @@ class MemoriesState:
     def __init__(self, host: MemoryHost, *, is_read_only: bool = False) -> None:
         self.host = host
         self.is_read_only = is_read_only
-        self.metrics = Metrics()
+        super().__init__()
         self.threads = HostThreads()
         self._rates = RequestRates(host.config.limits.requests_per_minute)
         self._looking: asyncio.Future[int | str] | None = None

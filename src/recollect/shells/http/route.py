@@ -12,7 +12,7 @@ import logging
 from collections import Counter
 from dataclasses import replace
 from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, cast, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_origin
 
 from fastapi import Depends, Path, Request
 from fastapi.exceptions import RequestValidationError
@@ -34,7 +34,7 @@ from recollect.shells.http.errors import (
 )
 from recollect.shells.http.parameters import invalid, unknown
 from recollect.shells.http.schema import model_of
-from recollect.shells.http.state import STATE, ServerState
+from recollect.shells.http.state import STATE, AnyServer, ServerState
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterator
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from recollect.shells.http.listen import ServerLimits
-    from recollect.shells.http.metrics import Metrics
 
 _LOG = logging.getLogger("recollect.http")
 ROUTE = "recollect.route"
@@ -52,33 +51,6 @@ ROUTE = "recollect.route"
 AGENT = "agent"
 """The parameter of a path that names one of many memories."""
 BEARER = "bearer"
-
-
-class Admission(Protocol):
-    """Decides which state answers a request."""
-
-    @property
-    def metrics(self) -> Metrics:
-        """Return the counters of the server."""
-
-    @property
-    def needs_token(self) -> bool:
-        """Return whether requests need a token, for the description."""
-
-    @property
-    def admits(self) -> tuple[str, ...]:
-        """Return how the paths start whose tokens `admit` checks, and not the guard."""
-
-    async def admit(self, scope: Scope) -> object:
-        """Return the state that answers a request.
-
-        Raises:
-            RecollectError: the client may not ask this.
-
-        """
-
-    def shown(self, error: RecollectError) -> RecollectError:
-        """Return an error as clients may see it."""
 
 
 async def _named_agent(
@@ -121,7 +93,7 @@ class Operation:
 class OperationRoute(APIRoute):
     """An operation: admits requests, reads them whole, and answers them in time."""
 
-    def __init__(self, operation: Operation, *, server: Admission, limits: ServerLimits) -> None:
+    def __init__(self, operation: Operation, *, server: AnyServer, limits: ServerLimits) -> None:
         """Describe the operation to FastAPI."""
         self.operation = operation
         self._server = server

@@ -33,8 +33,33 @@ _LOG = logging.getLogger("recollect.http")
 _PATIENCE_SECONDS = 2.0  # how long /metrics waits for the size of the index
 
 
-class ServerState:
-    """The state of one server."""
+class AnyServer:
+    """What a server of one memory and one of many have in common: which state answers a request."""
+
+    admits: tuple[str, ...] = ()
+    """How the paths start whose tokens `admit` checks, and not the guard."""
+    needs_token = False
+    """Whether requests need a token, for the description."""
+
+    def __init__(self, metrics: Metrics | None = None) -> None:
+        self.metrics = metrics or Metrics()
+
+    async def admit(self, _scope: Scope) -> object:
+        """Return the state that answers a request.
+
+        Raises:
+            RecollectError: the client may not ask this.
+
+        """
+        return self
+
+    def shown(self, error: RecollectError) -> RecollectError:
+        """Return an error as clients may see it; that of one memory is its user."""
+        return error
+
+
+class ServerState(AnyServer):
+    """The state of a server of one memory."""
 
     def __init__(
         self,
@@ -52,25 +77,12 @@ class ServerState:
         self.is_read_only = is_read_only
         self.needs_token = needs_token
         self.program = program
-        self.metrics = metrics or Metrics()
+        super().__init__(metrics)
         self.root = "/api"
         """Where the paths of its operations start."""
         self.is_degraded = False
         """Whether a leg did not run in the last search."""
         self._has_unsynced_write = False
-
-    @property
-    def admits(self) -> tuple[str, ...]:
-        """Return no path: the guard checks the token of all."""
-        return ()
-
-    async def admit(self, _scope: Scope) -> ServerState:
-        """Return the state that answers a request: there is one memory, and one state."""
-        return self
-
-    def shown(self, error: RecollectError) -> RecollectError:
-        """Return an error as clients may see it: the server's user is its client."""
-        return error
 
     def writing_refused(self) -> RequestError:
         """Return the error for a request that may not write."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def database_text(status: DatabaseStatus) -> str:
     """Return the lines of `server status`."""
-    state = "up to date" if status.version == status.newest else "run `recollect server migrate`"
+    state = "up to date" if status.version == status.newest else "run `recollect server init`"
     lines = [
         f"Database:   {status.location}",
         f"Server:     PostgreSQL {status.server}",
@@ -36,7 +36,7 @@ def database_text(status: DatabaseStatus) -> str:
 
 
 def prepared_text(status: DatabaseStatus, applied: Sequence[str]) -> str:
-    """Return the lines of `server init` and `server migrate`."""
+    """Return the lines of `server init`."""
     done = f"Applied: {', '.join(applied)}." if applied else "The tables were up to date."
     role = f"Agents need their own role: CREATE ROLE … LOGIN IN ROLE {status.groups['agents']}"
     return f"{done}\n{role}\n{database_text(status)}"

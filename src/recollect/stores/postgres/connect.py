@@ -151,7 +151,7 @@ def require_version(version: int, *, location: str) -> None:
     if version < known:
         raise StoreError(
             f"The tables of {location} are of version {version}; this Recollect needs {known}.",
-            action="Run `recollect server migrate`, or use the Recollect that the others use.",
+            action="Run `recollect server init`, or use the Recollect that the others use.",
         )
 
 
