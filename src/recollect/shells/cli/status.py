@@ -189,17 +189,19 @@ def _notes(status: Status) -> Check:
         for each in status.stale.failed
         if each.is_entry and not each.path.startswith(f"{FACTS_FOLDER}/")
     ]
+    return _readable("notes", flaws, "no merge conflicts, no unreadable front matter")
+
+
+def _readable(name: str, flaws: Sequence[Failure], fine: str, *, more: str = "") -> Check:
     if not flaws:
-        return _good("notes", "no merge conflicts, no unreadable front matter")
+        return _good(name, fine)
     named = _first_of([f"{each.path} {each.reason}" for each in flaws])
-    return _bad("notes", named, flaws[0].action)
+    return _bad(name, named, f"{flaws[0].action}{more}")
 
 
-def _facts(problems: Sequence[Failure]) -> Check:
-    if not problems:
-        return _good("facts", "every line of memory/facts can be read")
-    named = _first_of([f"{each.path} {each.reason}" for each in problems])
-    return _bad("facts", named, f"{problems[0].action} `recollect facts list` lists them all.")
+def _facts(flaws: Sequence[Failure]) -> Check:
+    more = " `recollect facts list` lists them all."
+    return _readable("facts", flaws, "every line of memory/facts can be read", more=more)
 
 
 def _models(changed: Sequence[Difference]) -> Check:

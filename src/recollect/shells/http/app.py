@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote_to_bytes
 
 from fastapi import FastAPI
@@ -21,11 +21,11 @@ from recollect.shells.http.errors import (
     unknown_path,
 )
 from recollect.shells.http.operations import OPERATIONS
-from recollect.shells.http.route import BEARER, ROUTE, OperationRoute
+from recollect.shells.http.route import ROUTE, OperationRoute
 from recollect.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from starlette.applications import Starlette
     from starlette.requests import Request
@@ -75,7 +75,7 @@ def described_app(
     state: AnyServer, *, limits: ServerLimits, operations: Sequence[Operation]
 ) -> FastAPI:
     """Return the application behind the guard, which describes itself."""
-    app = DescribedApp(
+    app = FastAPI(
         title="Recollect",
         version=__version__,
         summary="Memory search for AI agents.",
@@ -84,42 +84,15 @@ def described_app(
         redirect_slashes=False,
         separate_input_output_schemas=False,
     )
-    app.needs_token = state.needs_token
     app.router.routes += [OperationRoute(each, server=state, limits=limits) for each in operations]
     app.router.default = partial(_not_found, app)
     app.add_exception_handler(405, _no_such_method)
     return app
 
 
-class DescribedApp(FastAPI):
-    """Describes its operations without what FastAPI alone would answer."""
-
-    needs_token = False
-
-    def openapi(self) -> dict[str, Any]:
-        """Return the OpenAPI description."""
-        if self.openapi_schema is None:
-            described = super().openapi()
-            for path in described["paths"].values():
-                for operation in path.values():
-                    operation["responses"].pop("422", None)  # wrong parameters are 400 here
-            components = described["components"]
-            for name in ("HTTPValidationError", "ValidationError"):
-                components["schemas"].pop(name, None)
-            if self.needs_token:
-                components["securitySchemes"] = {BEARER: {"type": "http", "scheme": "bearer"}}
-        return super().openapi()
-
-
-def _paths(app: Starlette) -> Iterator[tuple[str, set[str]]]:
-    for route in app.routes:
-        if isinstance(route, Route):
-            yield route.path.replace(":path}", "}"), set(route.methods or ())
-
-
 async def _not_found(app: Starlette, scope: Scope, receive: Receive, send: Send) -> None:
-    error = unknown_path(scope["path"], {path for path, _ in _paths(app)})
-    await error_response(error)(scope, receive, send)
+    known = {each.path.replace(":path}", "}") for each in app.routes if isinstance(each, Route)}
+    await error_response(unknown_path(scope["path"], known))(scope, receive, send)
 
 
 async def _no_such_method(request: Request, _error: Exception) -> Response:

@@ -90,19 +90,12 @@ class PushedText:
 
 
 @dataclass(frozen=True, slots=True)
-class Deletions:
-    """The paths of deleted documents."""
-
-    deleted: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class PushedList:
     """Pushed documents, and the paths of those that were deleted."""
 
-    shape = Shape(merged="deletions")
+    shape = Shape(optional="deleted")
     documents: tuple[PushedDocument, ...]
-    deletions: Deletions | None = None
+    deleted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +139,7 @@ async def delete_document(state: Hosted, path: NamedPath) -> PushedList:
     state.require_open(path)
     change = PushedChange(path, None, _expected(state))
     await state.memory.run(lambda memory: memory.pushed.write([change]))
-    return PushedList((), Deletions((path,)))
+    return PushedList((), (path,))
 
 
 async def change_documents(state: Hosted, given: ChangesParameters) -> PushedList:
@@ -160,7 +153,7 @@ async def change_documents(state: Hosted, given: ChangesParameters) -> PushedLis
         changes.append(PushedChange(each.path, content, _expected_by(each.if_match)))
     written = await state.memory.run(lambda memory: memory.pushed.write(changes))
     deleted = tuple(each.path for each in changes if each.content is None)
-    return PushedList(tuple(written), Deletions(deleted))
+    return PushedList(tuple(written), deleted)
 
 
 async def document_versions(state: Hosted, path: NamedPath) -> PushedList:

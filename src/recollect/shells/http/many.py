@@ -34,7 +34,7 @@ from recollect.shells.http import documents
 from recollect.shells.http.documents import PushedList, PushedText
 from recollect.shells.http.errors import RequestError
 from recollect.shells.http.metrics import MEDIA_TYPE, gauge
-from recollect.shells.http.operations import OPERATIONS, ApiDescription, openapi
+from recollect.shells.http.operations import OPERATIONS, openapi
 from recollect.shells.http.route import AGENT, Operation
 from recollect.shells.http.state import MEMORIES, AnyServer, MemoryState, admitted
 from recollect.shells.http.status import Health
@@ -262,7 +262,7 @@ _VERSIONS = f"{ROOT}/versions/{{path}}"
 MANY_OPERATIONS = (
     Operation("GET", "/health", health, Health, is_public=True),
     Operation("GET", "/metrics", metrics, None, media_type="text/plain"),
-    Operation("GET", "/openapi.json", openapi, ApiDescription),
+    Operation("GET", "/openapi.json", openapi, None),
     *(_of_each_memory(each) for each in OPERATIONS if each.path.startswith(_OWN)),
     Operation("GET", f"{ROOT}/manifest", documents.manifest, PushedList),
     Operation("GET", _DOCUMENT, documents.get_document, PushedText),

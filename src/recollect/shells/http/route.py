@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_origin
 from fastapi import Depends, Path, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
@@ -50,7 +51,8 @@ ROUTE = "recollect.route"
 """Where a request's scope holds the path of its operation, for /metrics."""
 AGENT = "agent"
 """The parameter of a path that names one of many memories."""
-BEARER = "bearer"
+_BEARER = HTTPBearer(scheme_name="bearer", auto_error=False)
+"""Only describes the token, which the guard or `admit` checks."""
 
 
 async def _named_agent(
@@ -98,7 +100,9 @@ class OperationRoute(APIRoute):
         self.operation = operation
         self._server = server
         self._limits = limits
-        needs_token = server.needs_token and not operation.is_public
+        described = [Depends(_named_agent)] if f"{{{AGENT}}}" in operation.path else []
+        if server.needs_token and not operation.is_public:
+            described.append(Depends(_BEARER))
 
         @wraps(operation.run)
         async def answer(**given: object) -> Response:
@@ -120,8 +124,7 @@ class OperationRoute(APIRoute):
             summary=operation.summary,
             response_description=operation.summary,
             responses={"default": failure},
-            dependencies=[Depends(_named_agent)] if f"{{{AGENT}}}" in operation.path else None,
-            openapi_extra={"security": [{BEARER: []}]} if needs_token else None,
+            dependencies=described,
         )
         given = [*self.dependant.query_params, *filter(None, [self.body_field])]
         self.names = {name: is_list for each in given for name, is_list in _names(each)}
