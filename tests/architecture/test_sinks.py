@@ -34,7 +34,6 @@ TERMINAL = {
     "shells/cli/shared.py: sys.stderr": 2,
     "shells/mcp/http.py: sys.stderr": 2,
     # The protocol's own pipe: JSON, whose texts are neutralised where results are made.
-    "shells/mcp/stdio.py: os.write": 1,
 }
 """What writes to a terminal or a pipe."""
 PROMPTS = {
@@ -45,7 +44,6 @@ PROMPTS = {
 """What puts remembered text into a block for a model."""
 NETWORK = {
     "shells/http/errors.py: super().__init__": 1,  # JsonResponse
-    "shells/http/documents.py: Response": 1,  # not modified: no body
     "shells/http/many.py: Response": 1,  # metrics: numbers
     "shells/http/status.py: Response": 2,  # metrics: numbers; files of the page
     "shells/mcp/resources.py: MCPError": 1,

@@ -56,18 +56,9 @@ class MapParameters(TimelineParameters):
 
 async def documents(state: State, given: Annotated[DocumentsParameters, Query()]) -> Documents:
     """List the documents, newest first, undated last."""
+    asked = given.model_dump(exclude={"scope"})
     scopes = state.scopes.resolve(given.scope)
-    return await state.memory.read(
-        lambda memory: memory.overview.documents(
-            limit=given.limit,
-            offset=given.offset,
-            source=given.source,
-            since=given.since,
-            before=given.before,
-            path=given.path,
-            scopes=scopes,
-        )
-    )
+    return await state.memory.read(lambda memory: memory.overview.documents(**asked, scopes=scopes))
 
 
 async def timeline(state: State, given: Annotated[TimelineParameters, Query()]) -> Timeline:

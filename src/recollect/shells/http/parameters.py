@@ -7,7 +7,6 @@ nearest one: ignoring it would answer another question.
 from __future__ import annotations
 
 import difflib
-import re
 from datetime import date
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -35,8 +34,8 @@ if TYPE_CHECKING:
 
 _SHOWN_CHARS = 60  # of an invalid value in an error message
 _EXPECTED = "expected"
-_SUBJECT = re.compile(r"\w+ (?=should )")
-"""What pydantic calls a value: Input, String, List."""
+_SHOULD = " should "
+"""What follows the kind of a value in the texts of pydantic: Input should be a valid integer."""
 
 
 class Parameters(BaseModel):
@@ -120,10 +119,9 @@ def invalid(errors: Sequence[ErrorDetails], known: Collection[str]) -> Parameter
             return ParameterError("The body is not JSON.", action="Send a JSON object in UTF-8.")
         case "missing":
             return ParameterError(f"{name or place} is missing.")
-    wanted, count = _SUBJECT.subn(f"{name or place} ", error["msg"], count=1)
-    if not count:
-        wanted = f"{name or place}: {wanted}"
-    return ParameterError(f"{wanted}, not {_shown(error['input'])}.")
+    _, should, wanted = error["msg"].partition(_SHOULD)
+    said = f"{name or place}{should}{wanted}" if should else f"{name or place}: {error['msg']}"
+    return ParameterError(f"{said}, not {_shown(error['input'])}.")
 
 
 def unknown(name: str, known: Collection[str]) -> ParameterError:
