@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import select
 import shutil
 import signal
 import sqlite3
@@ -489,3 +490,26 @@ def is_unlocked(workspace: Path, environ: Mapping[str, str]) -> bool:
         timeout=PATIENCE_SECONDS,
     )
     return "Waiting for" not in done.stderr
+
+
+def test_a_client_that_reads_no_answers_is_not_read_either(
+    sample: Path, plain: Mapping[str, str]
+) -> None:
+    said = 0
+    with raw(sample, plain) as server:
+        greet(server)
+        assert server.process.stdin is not None
+        fd = server.process.stdin.fileno()
+        os.set_blocking(fd, False)
+        # More than the pipes hold, so that the server alone can refuse the rest.
+        for number in range(1, 20_000):
+            line = json.dumps({"jsonrpc": "2.0", "id": number, "method": "ping"}).ljust(200) + "\n"
+            if not select.select([], [fd], [], 1.0)[1]:
+                break
+            if os.write(fd, line.encode()) < len(line):
+                break  # the pipe is full
+            said = number
+        answers = [server.hear()["id"] for _ in range(said)]
+
+    assert 300 < said < 10_000
+    assert list(range(1, said + 1)) == sorted(answers)

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     Incoming = SessionMessage | Exception
 
+MOST_PENDING = 256
+"""Requests without an answer that the client has read; no more are taken meanwhile."""
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
@@ -86,9 +88,15 @@ async def _converse(
             unanswered.discard(request_id)
             answered.notify_all()
 
+    async def wait_for_fewer(count: int) -> None:
+        async with answered:
+            while len(unanswered) >= count:
+                await answered.wait()
+
     async def pass_on_requests() -> None:
         async with to_server:
             async for message in incoming:
+                await wait_for_fewer(MOST_PENDING)
                 match message:
                     case SessionMessage(message=types.JSONRPCRequest(id=request_id)):
                         unanswered.add(request_id)
@@ -99,9 +107,7 @@ async def _converse(
                     ):
                         await note_answered((params or {}).get("requestId"))
                 await to_server.send(message)
-            async with answered:
-                while unanswered:
-                    await answered.wait()
+            await wait_for_fewer(1)
 
     async def pass_on_answers() -> None:
         async with outgoing:
