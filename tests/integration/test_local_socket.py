@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import stat
 import subprocess
 import sys
@@ -14,7 +15,9 @@ import pytest
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 from recollect.config import Setup
-from recollect.shells.local_socket import socket_of
+from recollect.shells import local_socket
+from recollect.shells.local_socket import Ask, ask, socket_of
+from recollect.types import SearchRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -129,6 +132,21 @@ def test_a_socket_that_nobody_serves_is_ignored_and_taken_over(notes: dict[str, 
         wait_until(lambda: not run(notes, "search", "kettle")[1])
 
     assert ("kettle" in printed, opened) == (True, True)
+
+
+def test_a_server_that_does_not_answer_is_not_waited_for_long(
+    notes: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local_socket, "_ANSWER_SECONDS", 0.05)
+    setup = Setup.of(None, agent=None, config_file=None, settings=None, environ=notes)
+    path = socket_of(setup)
+    assert path is not None
+    path.parent.mkdir(parents=True)
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.bind(str(path))
+        silent.listen()
+
+        assert ask(setup, Ask(SearchRequest("kettle"))) is None
 
 
 def test_the_socket_is_for_its_owner_alone_and_goes_with_its_server(

@@ -41,7 +41,8 @@ _MOST_PATH_BYTES = 100
 """Systems allow 104 to 108 bytes for the address of a socket."""
 _MOST_BYTES = 1_000_000
 _CONNECT_SECONDS = 0.5
-_ANSWER_SECONDS = 30.0
+_ANSWER_SECONDS = 5.0
+"""Longest wait for an answer; then the command searches by itself, within the time of a hook."""
 
 
 @dataclass(frozen=True, slots=True)
