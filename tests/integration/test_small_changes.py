@@ -12,7 +12,7 @@ from tests.support.statements import counted_steps
 from recollect import Memory
 from recollect.errors import RequestRefusedError
 from recollect.providers import names
-from recollect.stores.sqlite import vec
+from recollect.stores.sqlite import seal, vec
 from recollect.stores.sqlite.scan import NumpyScan
 
 if TYPE_CHECKING:
@@ -28,8 +28,9 @@ FEW, MANY = 20, 300
 
 @pytest.fixture(autouse=True)
 def coded_early(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Vectors have codes as in a large index."""
+    """Vectors are compared by codes and chunks are in segments, as in a large index."""
     monkeypatch.setattr(vec, "NumpyScan", partial(NumpyScan, exact_limit=10))
+    monkeypatch.setattr(seal, "SIZES", seal.Sizes(tail=8))
     monkeypatch.setattr(names, "PROVIDERS", dict(names.PROVIDERS))
     hashing.register()
 

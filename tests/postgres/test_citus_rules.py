@@ -93,7 +93,7 @@ def _embed_and_search(store: PostgresStore) -> None:
     for space in (SPACE, OTHER):
         store.put_vectors(space, digests=digests, vectors=vectors, words=[b"code"] * 3)
         store.missing(SpaceTexts(space), limit=9)
-        store.missing(SpaceTexts(space, other=OTHER, words=True), limit=9)
+        store.missing(SpaceTexts(space, other=OTHER), limit=9)
     store.put_space(SPACE, background=Background(0.1, 0.1))
     store.put_space(SPACE, publish=True)
     assert SPACE in store.spaces()

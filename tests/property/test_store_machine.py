@@ -85,11 +85,6 @@ class StoreMachine(RuleBasedStateMachine):
         self.embed(1000)
 
     @rule()
-    def remember(self) -> None:
-        for store in self.stores:
-            store.coverage(SpaceTexts(SPACE), remember=True)
-
-    @rule()
     def reopen(self) -> None:
         self.sqlite.close()
         self.sqlite = self.opened()

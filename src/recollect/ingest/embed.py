@@ -83,9 +83,7 @@ def embed_missing(  # noqa: PLR0913 - the parts that meet here
     def missing(*, media: bool) -> Iterator[Missing]:
         """Yield what has to be embedded; what the cache holds is stored on the way."""
         after = 0
-        # Texts that were embedded without word codes get them in a whole run, not during a search.
-        words = max_texts is None and word_reader(provider) is not None
-        texts = replace(space.texts, media=media, words=words)
+        texts = replace(space.texts, media=media)
         while max_texts is None or run.seen < max_texts:
             page = store.missing(texts, limit=_PAGE, after=after)
             if not page:

@@ -92,7 +92,7 @@ class Embedder:
                 spaces = spaces_of(self.chain, held, media_roots=self.media_roots)
                 budget = budget.within(budget.embed_seconds)
                 embedded = self._fill_all(spaces, choice, budget, progress, is_due=is_due)
-                coverage = self._coverage(spaces, remember=is_due)
+                coverage = self._coverage(spaces)
                 later = pending_later(spaces, store=self.store)
         return self._reported(report, spaces, embedded, coverage, later=later)
 
@@ -116,11 +116,8 @@ class Embedder:
         notices = (choice.notice, *done.notices, unread)
         return replace(done, degradation=why, notices=tuple(each for each in notices if each))
 
-    def _coverage(self, spaces: Sequence[VectorSpace], *, remember: bool = False) -> Coverage:
-        if not spaces:
-            return self.store.coverage(None)
-        words = word_reader(spaces[0].provider) is not None
-        return self.store.coverage(replace(spaces[0].texts, words=words), remember=remember)
+    def _coverage(self, spaces: Sequence[VectorSpace]) -> Coverage:
+        return self.store.coverage(spaces[0].texts if spaces else None)
 
     def _is_due(self, spaces: Sequence[VectorSpace], coverage: Coverage) -> bool:
         """Return whether a text has no vector that the provider did not refuse already."""
@@ -189,7 +186,6 @@ class Embedder:
             progress(replace(step, done=before + step.done, total=before + step.total))
 
         embedded = self._fill(space, waiting, budget.within(_SLICE_SECONDS), told)
-        store.coverage(space.texts, remember=True)
         return embedded.degradation
 
     def _fill(

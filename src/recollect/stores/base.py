@@ -105,8 +105,6 @@ class SpaceTexts:
     """A text with a vector in this other space needs none."""
     media: bool = False
     """Whether media files count, which only some providers can embed."""
-    words: bool = False
-    """Whether a text needs word codes besides its vector."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,14 +263,10 @@ class Store(Protocol):
 
         """
 
-    def coverage(self, texts: SpaceTexts | None, *, remember: bool = False) -> Coverage:
-        """Return how many chunks there are, and how many have no vector; None counts no vectors.
-
-        Args:
-            texts: which need a vector; word codes are not counted.
-            remember: let the store note what is missing, so that it looks only at newer chunks.
-
-        """
+    def coverage(self, texts: SpaceTexts | None) -> Coverage:
+        """Return how many chunks there are, and how many have no vector; None counts no vectors."""
+        status = self.status(texts)
+        return Coverage(status.chunks, status.pending)
 
     def put_vectors(
         self,

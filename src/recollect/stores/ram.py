@@ -22,7 +22,6 @@ from recollect.reports import Amount, Amounts, DaySummary, Documents, IndexStatu
 from recollect.stores import bm25, term_counts
 from recollect.stores.base import (
     Corpus,
-    Coverage,
     KeywordPool,
     Loaded,
     Missing,
@@ -267,25 +266,14 @@ class RamStore(Store):
         first = {row.digest: row for row in reversed(rows)}
         numbers = self._all.numbers
 
-        def is_done(row: _Row) -> bool:
-            has_words = (str(texts.fingerprint), row.digest) in self._all.words
-            has_vector = self._has_vector(texts.fingerprint, row)
-            needs_words = texts.words and not texts.media
-            return self._has_vector(texts.other, row) or (
-                has_vector and (has_words or not needs_words)
-            )
-
         wanted = (
             self._missing(digest, first[digest].chunk)
             for digest in sorted(first, key=numbers.__getitem__)
-            if numbers[digest] > after and not is_done(first[digest])
+            if numbers[digest] > after
+            and not self._has_vector(texts.fingerprint, first[digest])
+            and not self._has_vector(texts.other, first[digest])
         )
         return list(itertools.islice(wanted, limit))
-
-    def coverage(self, texts: SpaceTexts | None, *, remember: bool = False) -> Coverage:
-        del remember
-        status = self.status(texts)
-        return Coverage(status.chunks, status.pending)
 
     def _missing(self, digest: str, chunk: Chunk) -> Missing:
         number = self._all.numbers[digest]

@@ -11,7 +11,7 @@ import pytest
 from tests.support.notes import put_document, vector_pool
 
 from recollect.stores.sqlite import SqliteStore
-from recollect.stores.sqlite.codes import SEGMENT
+from recollect.stores.sqlite.codes import SEGMENT, recode
 from recollect.stores.sqlite.scan import ESTIMATED, NumpyScan
 from recollect.types import Chunk, Document, Fingerprint, Scope, SourceKind, Stat
 
@@ -162,7 +162,7 @@ def test_new_vectors_rewrite_one_row_of_codes_and_add_what_they_need(
 def test_codes_made_anew_are_read_anew(store: SqliteStore) -> None:
     before = nearest(store, 5)
     with opened(store._path) as other, other._writing() as connection:
-        other._engine.rebuild(connection, space=1)
+        recode(connection, space=1)
 
     assert [(1, 0)] == reads_of_codes(store, 5)
     assert before == nearest(store, 5)
@@ -197,20 +197,6 @@ def test_threads_share_what_was_read(store: SqliteStore) -> None:
 
     assert [nearest(store, 7)] * 4 == found
     assert [] == reads_of_codes(store, 8)
-
-
-def test_codes_of_an_earlier_version_are_made_when_the_file_is_opened(
-    tmp_path: Path, filled: bytes
-) -> None:
-    path = tmp_path / "index.sqlite"
-    path.write_bytes(filled)
-    with opened(path) as store:
-        store._connection.execute("DELETE FROM codes; UPDATE spaces SET coded = 0, centre = NULL")
-        shared, notices = store.share()
-    with shared:
-        assert () == notices
-        assert [(1, 0)] == reads_of_codes(shared, 5)
-        assert 5 == nearest(shared, 5)[0]
 
 
 def test_a_dimension_that_fills_no_word_is_coded_too(tmp_path: Path) -> None:

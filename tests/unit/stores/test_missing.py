@@ -1,4 +1,4 @@
-"""Texts without a vector are found by looking at what is new, and none is passed over."""
+"""Texts without a vector are found without reading vectors, and none is passed over."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from tests.support.notes import drop_document, put_document
 from tests.support.statements import counted_steps
 
 from recollect.stores.base import Coverage, SpaceTexts
-from recollect.stores.sqlite import SqliteStore, missing
+from recollect.stores.sqlite import SqliteStore
 from recollect.stores.sqlite.scan import NumpyScan
+from recollect.stores.sqlite.seal import seal_tail
 from recollect.types import Chunk, Document, Fingerprint, SourceKind, Stat
 
 if TYPE_CHECKING:
@@ -33,26 +34,17 @@ def put(store: SqliteStore, path: str, *texts: str, media: str = "") -> None:
     put_document(store, document, chunks, recipe="r")
 
 
-def embed(store: SqliteStore, *texts: str, space: Fingerprint = SPACE, words: bool = False) -> None:
+def embed(store: SqliteStore, *texts: str, space: Fingerprint = SPACE) -> None:
     vectors = np.eye(8, dtype=np.float32)[[sum(map(ord, text)) % 8 for text in texts]]
     store.put_vectors(
         space,
         digests=[Chunk("", SourceKind.MEMORY, 1, 1, text).digest for text in texts],
         vectors=vectors,
-        words=[b"\1"] * len(texts) if words else None,
     )
 
 
-def note(store: SqliteStore, *, words: bool = False, other: Fingerprint | None = None) -> None:
-    store.coverage(SpaceTexts(SPACE, other, words=words), remember=True)
-
-
-def missing_in(
-    store: SqliteStore, *, words: bool = False, other: Fingerprint | None = None
-) -> list[str]:
-    return [
-        each.text for each in store.missing(SpaceTexts(SPACE, words=words, other=other), limit=1000)
-    ]
+def missing_in(store: SqliteStore, *, other: Fingerprint | None = None) -> list[str]:
+    return [each.text for each in store.missing(SpaceTexts(SPACE, other=other), limit=1000)]
 
 
 def opened(path: Path) -> SqliteStore:
@@ -78,49 +70,23 @@ def store(tmp_path: Path, filled: bytes) -> Iterator[SqliteStore]:
         yield store
 
 
-def test_after_a_look_at_all_chunks_only_new_ones_are_looked_at(store: SqliteStore) -> None:
-    def look() -> None:
+def test_no_vector_and_no_chunk_of_a_segment_is_looked_at(store: SqliteStore) -> None:
+    with store._writing() as connection:
+        seal_tail(connection, longest=0)
+    put(store, "new.md", "fresh")
+
+    with counted_steps(store._connection) as taken:
         assert ["fresh"] == missing_in(store)
         assert Coverage(COUNT + 1, 1) == store.coverage(SpaceTexts(SPACE))
         assert 0 == store.prune(keep=[SPACE])
 
-    put(store, "new.md", "fresh")
-    with counted_steps(store._connection) as before:
-        look()
-    note(store)
-    with counted_steps(store._connection) as after:
-        look()
-
-    assert sum(before) > 10 * sum(after)
+    assert max(taken) < COUNT / 4
 
 
-def test_a_look_at_one_space_does_not_undo_that_at_another(store: SqliteStore) -> None:
-    embed(store, *(f"text {number}" for number in range(COUNT)), space=OTHER)
-    put(store, "new.md", "fresh")
-
-    def look() -> None:
-        assert (
-            Coverage(COUNT + 1, 1)
-            == store.coverage(SpaceTexts(SPACE))
-            == store.coverage(SpaceTexts(OTHER))
-        )
-
-    with counted_steps(store._connection) as before:
-        look()
-    for space in (SPACE, OTHER):
-        store.coverage(SpaceTexts(space), remember=True)
-    with counted_steps(store._connection) as after:
-        look()
-
-    assert sum(before) > 10 * sum(after)
-
-
-def test_a_look_that_finds_nothing_new_writes_nothing(store: SqliteStore) -> None:
-    note(store)
-    store.prune(keep=[SPACE])
+def test_looking_writes_nothing(store: SqliteStore) -> None:
     before = store._connection.total_changes()
 
-    note(store)
+    store.coverage(SpaceTexts(SPACE))
     store.prune(keep=[SPACE])
 
     assert before == store._connection.total_changes()
@@ -129,7 +95,6 @@ def test_a_look_that_finds_nothing_new_writes_nothing(store: SqliteStore) -> Non
 def test_a_text_that_comes_back_without_its_vector_is_missing(store: SqliteStore) -> None:
     put(store, "new.md", "fresh")
     drop_document(store, "new.md")
-    note(store)
     put(store, "again.md", "fresh")  # its text has a number from before
 
     assert ["fresh"] == missing_in(store)
@@ -137,34 +102,20 @@ def test_a_text_that_comes_back_without_its_vector_is_missing(store: SqliteStore
 
 def test_what_was_left_out_stays_missing_until_it_has_a_vector(store: SqliteStore) -> None:
     put(store, "new.md", "refused", "fresh")
-    for _ in range(2):
-        note(store)
-        assert ["refused", "fresh"] == missing_in(store)
+    assert ["refused", "fresh"] == missing_in(store)
 
     embed(store, "fresh")
 
     assert ["refused"] == missing_in(store)
     assert 1 == store.coverage(SpaceTexts(SPACE)).pending
-    note(store)
     drop_document(store, "new.md")
     assert [] == missing_in(store)
     assert 0 == store.coverage(SpaceTexts(SPACE)).pending
 
 
-def test_nothing_is_passed_over_if_too_many_are_left_out(
-    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(missing, "_MOST_LEFT", 1)
-    put(store, "new.md", "one", "two")
-    note(store)
-
-    assert ["one", "two"] == missing_in(store)
-
-
 def test_a_text_in_the_space_beside_is_missing_without_it(store: SqliteStore) -> None:
     put(store, "new.md", "数据")
     embed(store, "数据", space=OTHER)
-    note(store, other=OTHER)
 
     assert [] == missing_in(store, other=OTHER)
     assert ["数据"] == missing_in(store)
@@ -173,23 +124,8 @@ def test_a_text_in_the_space_beside_is_missing_without_it(store: SqliteStore) ->
     assert COUNT == store.coverage(SpaceTexts(OTHER)).pending
 
 
-def test_word_codes_are_missing_where_nobody_looked_for_them(store: SqliteStore) -> None:
-    note(store)
-    assert COUNT == len(missing_in(store, words=True))
-
-    embed(store, *(f"text {number}" for number in range(COUNT)), words=True)
-    note(store, words=True)
-
-    assert [] == missing_in(store, words=True)
-    put(store, "new.md", "fresh")
-    embed(store, "fresh")
-    assert ["fresh"] == missing_in(store, words=True)
-    assert [] == missing_in(store)
-
-
 def test_media_files_count_as_before(store: SqliteStore) -> None:
     put(store, "picture.png", "Image file: picture.png", media="00ff")
-    note(store)
 
     assert [] == missing_in(store)
     assert 0 == store.coverage(SpaceTexts(SPACE)).pending
@@ -201,7 +137,6 @@ def test_media_files_count_as_before(store: SqliteStore) -> None:
 
 
 def test_a_space_that_was_dropped_and_begun_again_is_empty(store: SqliteStore) -> None:
-    note(store)
     put(store, "new.md", "fresh")
     embed(store, "fresh", space=OTHER)
     assert COUNT == store.prune(keep=[OTHER])
@@ -211,7 +146,6 @@ def test_a_space_that_was_dropped_and_begun_again_is_empty(store: SqliteStore) -
 
 
 def test_a_cleared_store_has_no_vectors(store: SqliteStore) -> None:
-    note(store)
     store.clear()
     put(store, "many.md", *(f"text {number}" for number in range(9)))
 
@@ -219,10 +153,9 @@ def test_a_cleared_store_has_no_vectors(store: SqliteStore) -> None:
 
 
 def test_lost_vectors_are_noticed(store: SqliteStore) -> None:
-    note(store)
     store._connection.execute("DELETE FROM vectors WHERE id % 100 = 7")
 
-    assert ["some chunks that count as embedded have no vector"] == store.check()
+    assert [f"the count of the vectors of {SPACE} is wrong"] == store.check()
 
 
 def test_vectors_that_no_chunk_has_are_still_dropped(store: SqliteStore) -> None:

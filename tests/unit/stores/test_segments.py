@@ -12,7 +12,7 @@ from tests.support.notes import drop_document, keyword_pool
 from recollect.errors import StoreError
 from recollect.stores.base import DocumentWrite
 from recollect.stores.sqlite import SqliteStore, documents, seal, segments
-from recollect.stores.sqlite.filters import allowed_texts
+from recollect.stores.sqlite.filters import Filter
 from recollect.types import Chunk, Document, Scope, SourceKind, Stat, digest_of
 
 if TYPE_CHECKING:
@@ -102,9 +102,9 @@ def test_a_question_takes_a_statement_for_each_term_and_segment_and_none_the_sec
             for day in (1, 2, 3)
         ]
 
-    assert again == refiltered == 4  # begin, segments, totals, rollback
-    assert [4, 4] == later[1:]  # what holds at a moment counts, not the moment
-    assert first <= again + pieces * (len(ASKED) + 2) + 4  # columns, tail, hidden facts
+    assert again == refiltered == 6  # begin, segments, totals, hidden facts twice, rollback
+    assert [6, 6] == later[1:]  # what holds at a moment counts, not the moment
+    assert first <= again + pieces * (len(ASKED) + 2) + 2  # columns, tail
     assert filtered <= again + pieces * 3 + 2
 
 
@@ -154,11 +154,11 @@ def test_texts_are_allowed_if_one_of_their_chunks_is(tmp_path: Path) -> None:
             "SELECT c.text_id FROM chunks c JOIN documents d ON d.id = c.document "
             "WHERE d.path GLOB 'memory/3/*' AND c.day < '2022-01-01'"
         )
-        allowed = allowed_texts(connection, scope)
+        allowed = Filter(connection, scope).texts()
 
         assert allowed is not None
         assert sorted({text for (text,) in rows}) == allowed.nonzero()[0].tolist()
-        assert allowed_texts(connection, Scope()) is None
+        assert Filter(connection, Scope()).texts() is None
 
 
 def test_what_is_kept_of_a_file_is_not_taken_for_its_copy(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from dataclasses import astuple
 from typing import TYPE_CHECKING, Self
 
 from recollect.reports import Amount, Amounts, IndexStatus
-from recollect.stores.base import Answer, Coverage, Holder, KeywordPool, Near, Proposals, Store
+from recollect.stores.base import Answer, Holder, KeywordPool, Near, Proposals, Store
 from recollect.stores.postgres.adapt import VectorParameter
 from recollect.stores.postgres.connect import (
     ConnectionLostError,
@@ -204,11 +204,6 @@ class PostgresStore(PostgresDocuments, PostgresKeywords, PostgresVectors, Postgr
         """Return the vectors of a question if those of a table have the same length."""
         known = None if table is None else self._session.shared.tables[table]
         return vectors if known in (None, vectors.shape[1]) else vectors[:0]
-
-    def coverage(self, texts: SpaceTexts | None, *, remember: bool = False) -> Coverage:
-        del remember
-        status = self.status(texts)
-        return Coverage(status.chunks, status.pending)
 
     def check(self, *, deep: bool = False) -> list[str]:
         """Compare counts and postings with the chunks; the server checks its own pages."""

@@ -50,14 +50,6 @@ _MISSING = """
 _UNLESS = """
     AND NOT EXISTS (SELECT 1 FROM {table} v WHERE v.tenant = c.tenant AND v.digest = c.digest)
 """
-_UNLESS_WORDED = """
-    AND NOT EXISTS (
-        SELECT 1 FROM {table} v
-        JOIN word_codes w ON w.tenant = v.tenant AND w.fingerprint = %s
-            AND w.digest = v.digest
-        WHERE v.tenant = c.tenant AND v.digest = c.digest
-    )
-"""
 _TEXTS = """
     SELECT c.id, c.digest, c.prefix, c.text, d.path, d.size_bytes
     FROM chunks c JOIN documents d ON d.tenant = c.tenant AND d.id = c.document
@@ -124,15 +116,13 @@ class PostgresVectors(TenantTables):
 
     def missing(self, texts: SpaceTexts, *, limit: int, after: int = 0) -> Sequence[Missing]:
         with self._session.reading() as connection:
-            table = self._vector_table(connection, texts.fingerprint)
-            other = self._vector_table(connection, texts.other)
-            media, needs_words = texts.media, bool(table and texts.words and not texts.media)
-            unless = _UNLESS_WORDED if needs_words else _UNLESS
-            conditions = [unless.format(table=table)] if table else []
-            conditions += [_UNLESS.format(table=other)] if other else []
-            statement = _MISSING.format(media="" if media else "NOT", unless=" ".join(conditions))
-            asked = (str(texts.fingerprint),) if needs_words else ()
-            found = run(connection, statement, (self._tenant, *asked, after, limit))
+            media = texts.media
+            tables = [
+                self._vector_table(connection, each) for each in (texts.fingerprint, texts.other)
+            ]
+            unless = " ".join(_UNLESS.format(table=table) for table in tables if table)
+            statement = _MISSING.format(media="" if media else "NOT", unless=unless)
+            found = run(connection, statement, (self._tenant, after, limit))
             keys = [key for key, _ in found.fetchall()]
             rows = run(connection, _TEXTS, (self._tenant, keys))
             return [

@@ -12,7 +12,6 @@ import numpy as np
 
 from recollect.stores import postings, term_counts
 from recollect.stores.sqlite.codes import ENTRY, made
-from recollect.stores.sqlite.missing import is_mark_true
 from recollect.stores.sqlite.rows import (
     CHUNK_COLUMNS,
     KNOWN,
@@ -35,12 +34,12 @@ if TYPE_CHECKING:
     from recollect.stores.sqlite.segments import Sealed, Segment
 
 _UNCODED = """
-    SELECT s.id FROM spaces s WHERE s.centre IS NOT NULL AND s.vectors != (
+    SELECT 1 FROM spaces s WHERE s.vectors != (
         SELECT coalesce(sum(length(k.ids)), 0) / 8 FROM codes k WHERE k.space = s.id
     )
 """
 _MISCOUNTED = f"""
-    SELECT s.id FROM spaces s
+    SELECT s.fingerprint FROM spaces s
     WHERE s.vectors != (SELECT count(*) FROM vectors v WHERE v.id BETWEEN {ids_in("s.id")})
 """  # noqa: S608 - our own column names
 _CHUNKS = f"""
@@ -101,8 +100,8 @@ def find_broken(connection: apsw.Connection) -> Iterator[str]:
     segments(connection)
     if not all(_has_chunks(connection, piece) for piece in sealed(connection)):
         yield "the keyword index does not have all terms of the chunks"
-    if not is_mark_true(connection):
-        yield "some chunks that count as embedded have no vector"
+    for (fingerprint,) in connection.execute(_MISCOUNTED):
+        yield f"the count of the vectors of {fingerprint} is wrong"
 
 
 def find_disagreements(connection: apsw.Connection) -> Iterator[str]:
@@ -169,8 +168,6 @@ def _wrong_vectors(connection: apsw.Connection) -> Iterator[str]:
         yield f"vectors of {fingerprint} have the wrong length"
     if connection.execute(_NAMELESS).get:
         yield "some vectors have no text or no space"
-    for (space,) in connection.execute(_MISCOUNTED):
-        yield f"space {space} has the wrong count of vectors"
     if connection.execute(_UNCODED).fetchone():
         yield "the codes do not cover all vectors"
     for (fingerprint,) in connection.execute(_MISCODED):

@@ -1,8 +1,8 @@
-"""Binary codes of vectors: in the file in segments, and in the process in one growing matrix.
+"""Binary codes of vectors: in the file in segments, and in the process in one matrix.
 
-A coding is all codes that were made with one centre. Its number is random, and its codes are only
-ever appended. So what a process has read of a coding stays right, in any file and at any time: a
-query reads what was appended since.
+Every vector has a code. A coding is all codes that were made with one centre. Its number is random,
+and its codes are only ever appended. So what a process has read of a coding stays right, in any
+file and at any time: a query reads what was appended since.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from recollect.stores.sqlite.rows import (
 from recollect.stores.vectors import encode, scales
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     import apsw
     import numpy.typing as npt
@@ -43,9 +43,9 @@ ENTRY = np.dtype([("text", "<u4"), ("scale", "<f4")])
 """What is stored beside each code: the number of its text, and the length it stands for."""
 _KEPT = 2  # codings that a process keeps: that of the published space, and of the next one
 _SAMPLE = 16_384  # vectors that the centre is computed from
-_GROWTH = 4  # a matrix that is full is copied into one larger by this fraction of its size
+_REGROWTH = 4  # the centre is computed again when the space has grown by this factor
 
-_SPACE = "SELECT dimensions, vectors, coded, coding, centre FROM spaces WHERE id = ?"
+_SPACE = "SELECT dimensions, vectors, coding, centre FROM spaces WHERE id = ?"
 _ALL = f"""
     SELECT {text_in("id")}, vector, tail FROM vectors WHERE id BETWEEN {ids_in("?1")} ORDER BY id
 """  # noqa: S608 - our own column names
@@ -58,6 +58,7 @@ _SEGMENTS = """
     SELECT segment, ids, codes, tail FROM codes WHERE space = ? AND segment >= ? ORDER BY segment
 """
 _LAST = f"{_SEGMENTS} DESC LIMIT 1"
+_TEXTS = "SELECT ids FROM codes WHERE space = ?"
 _PUT = "INSERT OR REPLACE INTO codes (space, segment, ids, codes) VALUES (?, ?, ?, ?)"
 _RECODED = "UPDATE spaces SET coded = ?, coding = random(), centre = ? WHERE id = ?"
 
@@ -69,9 +70,6 @@ class Coding:
     space: int
     number: int
     vectors: int
-    """How many the space has: each has a code."""
-    coded: int
-    """How many it had when the centre was computed."""
     centre: Vector
     spread: Vector
     """How far vectors are from the centre, by dimension, on average."""
@@ -88,29 +86,51 @@ class Codes:
     """Word by code."""
 
 
-def coding_of(connection: apsw.Connection, space: int) -> tuple[int, Coding | None]:
-    """Return how many vectors a space has, and how they are coded."""
+def coding_of(connection: apsw.Connection, space: int) -> Coding | None:
+    """Return how the vectors of a space are coded; None if it has none."""
     row = connection.execute(_SPACE, (space,)).fetchone()
     if row is None:
         raise RowError(f"space {space} is missing")
-    dimensions, vectors, coded, number, stored = row
-    if stored is None:
-        return vectors, None
+    dimensions, vectors, number, stored = row
+    if not vectors:
+        return None
     [both] = stack([stored], dimensions=2 * dimensions)
-    centre, spread = both[:dimensions], both[dimensions:]
-    return vectors, Coding(space, number, vectors, coded, centre, spread)
+    return Coding(space, number, vectors, both[:dimensions], both[dimensions:])
 
 
-def recode(connection: apsw.Connection, *, space: int, vectors: int) -> None:
-    """Compute the centre of a space again and write all its codes."""
-    dimensions = connection.execute("SELECT dimensions FROM spaces WHERE id = ?", (space,)).get
+def coded_texts(connection: apsw.Connection, space: int | None) -> Texts:
+    """Return the texts that have a vector in a space, without reading the vectors."""
+    stored = b"".join(ids for (ids,) in connection.execute(_TEXTS, (space,)))
+    return np.frombuffer(stored, dtype=ENTRY)["text"].astype(np.int64)
+
+
+def add_codes(
+    connection: apsw.Connection, *, space: int, texts: Sequence[int], vectors: Vectors
+) -> None:
+    """Write the codes of vectors just stored, in the same transaction."""
+    sizes = "SELECT vectors, coded FROM spaces WHERE id = ?"
+    count, coded = connection.execute(sizes, (space,)).get
+    coding = coding_of(connection, space) if count <= _REGROWTH * coded else None
+    if coding is None:
+        recode(connection, space=space)
+    else:
+        _append(connection, coding, texts=np.array(texts, dtype=np.int64), vectors=vectors)
+
+
+def recode(connection: apsw.Connection, *, space: int) -> None:
+    """Compute the centre of a space again and write all its codes, in the caller's transaction."""
+    sizes = "SELECT dimensions, vectors FROM spaces WHERE id = ?"
+    dimensions, vectors = connection.execute(sizes, (space,)).get
+    connection.execute("DELETE FROM codes WHERE space = ?", (space,))
+    if not vectors:
+        connection.execute(_RECODED, (0, None, space))
+        return
     first, last = connection.execute(_ENDS, (space,)).get
     places = np.linspace(first, last, min(vectors, _SAMPLE)).astype(np.int64)
     asked = str(places.tolist())
     _, sample = columns(connection.execute(_SPREAD, (asked,)), dimensions=dimensions)
     centre = sample.mean(axis=0, dtype=np.float64).astype(np.float32)
     spread = np.abs(sample - centre).mean(axis=0)
-    connection.execute("DELETE FROM codes WHERE space = ?", (space,))
     rows = connection.execute(_ALL, (space,))
     for segment, part in enumerate(iter(lambda: list(itertools.islice(rows, SEGMENT)), [])):
         texts, whole = columns(part, dimensions=dimensions)
@@ -119,8 +139,7 @@ def recode(connection: apsw.Connection, *, space: int, vectors: int) -> None:
     connection.execute(_RECODED, (vectors, centre.tobytes() + spread.tobytes(), space))
 
 
-def append(connection: apsw.Connection, coding: Coding, *, texts: Texts, vectors: Vectors) -> None:
-    """Write the codes of new vectors."""
+def _append(connection: apsw.Connection, coding: Coding, *, texts: Texts, vectors: Vectors) -> None:
     entries, words = made(texts, vectors, centre=coding.centre, spread=coding.spread)
     row = connection.execute(_LAST, (coding.space, 0)).fetchone()
     if row is None:
@@ -147,12 +166,6 @@ def made(
     return entries, encode(vectors, centre)
 
 
-def forget_codes(connection: apsw.Connection, *, space: int) -> None:
-    """Delete the codes of a space; until there are new ones, its vectors are compared in full."""
-    connection.execute("DELETE FROM codes WHERE space = ?", (space,))
-    connection.execute("UPDATE spaces SET coded = 0, centre = NULL WHERE id = ?", (space,))
-
-
 def columns(rows: Iterable[tuple[int, bytes, int]], *, dimensions: int) -> tuple[Texts, Vectors]:
     """Return texts and vectors of rows of text, vector and tail."""
     texts, vectors, tails = columns_of(list(rows), count=3)
@@ -164,58 +177,45 @@ class CodeCache:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._kept: dict[int, _Matrix] = {}
+        self._kept: dict[int, Codes] = {}
 
     def read(self, connection: apsw.Connection, coding: Coding) -> Codes:
         """Return the codes of the caller's snapshot, reading those that are not known yet."""
         with self._lock:
-            matrix = self._kept.pop(coding.number, None) or _Matrix(coding)
-            matrix.extend(connection, coding)  # if it fails, the matrix is gone
-            self._kept[coding.number] = matrix
+            known = self._kept.pop(coding.number, None)  # if reading fails, they are gone
+            if known is None or len(known.texts) < coding.vectors:
+                known = _extended(connection, coding, known)
+            self._kept[coding.number] = known
             while len(self._kept) > _KEPT:
                 del self._kept[next(iter(self._kept))]
-            return matrix.codes(coding.vectors)
+        # A snapshot may be older than what others have read.
+        own = slice(coding.vectors)
+        return Codes(known.texts[own], known.scales[own], known.words[:, own])
 
 
-class _Matrix:
-    """Codes with room for more. What was handed out is never changed."""
-
-    def __init__(self, coding: Coding) -> None:
-        width = encode(coding.centre, coding.centre).shape[0]
-        self._texts = np.empty(coding.vectors + SEGMENT, dtype=np.int64)
-        self._scales = np.empty(len(self._texts), dtype=np.float32)
-        self._words = np.empty((width, len(self._texts)), dtype=np.uint64)
-        self._count = 0
-
-    def codes(self, count: int) -> Codes:
-        """Return the first codes: a snapshot may be older than what others have read."""
-        return Codes(self._texts[:count], self._scales[:count], self._words[:, :count])
-
-    def extend(self, connection: apsw.Connection, coding: Coding) -> None:
-        if self._count >= coding.vectors:
-            return
-        rows = connection.execute(_SEGMENTS, (coding.space, self._count // SEGMENT))
-        for row in rows:
-            segment, entries, words = _segment(row, width=len(self._words))
-            fresh = slice(self._count - segment * SEGMENT, None)
-            if fresh.start < 0:
-                raise RowError(f"codes before segment {segment} are missing")
-            self._add(entries[fresh], words[fresh])
-        if self._count != coding.vectors:
-            raise RowError("codes and vectors differ in number")
-
-    def _add(self, entries: npt.NDArray[np.void], words: Words) -> None:
-        end = self._count + len(entries)
-        if end > len(self._texts):
-            more = SEGMENT + len(self._texts) // _GROWTH
-            self._texts = np.concatenate([self._texts, np.empty(more, dtype=np.int64)])
-            self._scales = np.concatenate([self._scales, np.empty(more, dtype=np.float32)])
-            room = np.empty((len(self._words), more), dtype=np.uint64)
-            self._words = np.concatenate([self._words, room], axis=1)
-        self._texts[self._count : end] = entries["text"]
-        self._scales[self._count : end] = entries["scale"]
-        self._words[:, self._count : end] = words.T
-        self._count = end
+def _extended(connection: apsw.Connection, coding: Coding, known: Codes | None) -> Codes:
+    """Return all codes; those known are copied, and the others are read."""
+    width = len(encode(coding.centre, coding.centre))
+    first, skipped = divmod(0 if known is None else len(known.texts), SEGMENT)
+    read = [
+        _segment(row, width=width) for row in connection.execute(_SEGMENTS, (coding.space, first))
+    ]
+    if [number for number, *_ in read] != list(range(first, 1 + (coding.vectors - 1) // SEGMENT)):
+        raise RowError(f"codes of space {coding.space} are missing")
+    entries = np.concatenate([part for _, part, _ in read])[skipped:]
+    words = np.concatenate([part for _, _, part in read])[skipped:]
+    parts = [] if known is None else [known]
+    parts.append(
+        Codes(entries["text"].astype(np.int64), entries["scale"], np.ascontiguousarray(words.T))
+    )
+    found = Codes(
+        np.concatenate([part.texts for part in parts]),
+        np.concatenate([part.scales for part in parts]),
+        np.concatenate([part.words for part in parts], axis=1),
+    )
+    if len(found.texts) != coding.vectors:
+        raise RowError("codes and vectors differ in number")
+    return found
 
 
 def _segment(

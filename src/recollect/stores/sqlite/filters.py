@@ -10,14 +10,13 @@ from __future__ import annotations
 import json
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from recollect.records import dataclass
 from recollect.stores import term_counts
-from recollect.stores.sqlite.rows import as_of, hidden_sql, phrase_fields
-from recollect.stores.sqlite.segments import Sealed, ids_of, places_in, segments, state_of
+from recollect.stores.sqlite.rows import hidden_sql, phrase_fields
+from recollect.stores.sqlite.segments import ids_of, places_in, segments
 from recollect.text.globs import matches_of
 from recollect.text.phrases import contains_all
 from recollect.text.tags import has_tag, tags_whole_document
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from recollect.stores.postings import Mask
-    from recollect.stores.sqlite.segments import Segment, State
+    from recollect.stores.sqlite.segments import Segment
     from recollect.types import Scope, Tag
 
 _TEXTS = """
@@ -43,11 +42,6 @@ _DESCRIBED = """
 _CHUNKS_OF = """
     SELECT c.id FROM json_each(?) asked JOIN chunks c ON c.document = asked.value
 """
-_NEXT_CHANGE = """
-    SELECT min(moment) FROM (SELECT since AS moment FROM facts UNION ALL SELECT until FROM facts)
-    WHERE moment > ?
-"""
-_KEPT_AUDIENCES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,42 +59,83 @@ class Filter:
     """A scope, applied to the segments of one snapshot."""
 
     def __init__(
-        self, connection: apsw.Connection, scope: Scope, *, state: State | None = None
+        self, connection: apsw.Connection, scope: Scope, pieces: Sequence[Segment] | None = None
     ) -> None:
         self._connection = connection
         self._scope = scope
-        self._state = state or state_of(connection)
+        self.pieces = segments(connection) if pieces is None else pieces
         self._tagged: dict[Tag, npt.NDArray[np.int64]] = {}
 
     def view(self, segment: Segment) -> View:
         """Return what the scope sees of a segment."""
-        return segment.kept(self.key, lambda: self._look(segment))
+        return segment.kept(self._key, lambda: self._look(segment))
 
     @cached_property
-    def key(self) -> Hashable:
+    def _hidden(self) -> npt.NDArray[np.int64]:
+        """The chunks of facts that may not be seen, in order."""
+        sql, bindings = hidden_sql(self._scope)
+        rows = self._connection.execute(f"{sql} ORDER BY chunk", bindings)
+        return np.array([key for (key,) in rows], dtype=np.int64)
+
+    @cached_property
+    def _key(self) -> Hashable:
         """What a view of an unchanged segment depends on: not the moment, but what it hides."""
         scope = self._scope
         limits = (scope.source, scope.since, scope.before, scope.path, scope.tags, scope.phrases)
-        return limits, self._hidden.key
+        return limits, self._hidden.tobytes()
 
     @property
-    def excludes_nothing(self) -> bool:
-        """Whether all chunks are in scope."""
-        return self._scope.is_open and not len(self._hidden.chunks)
+    def _excludes_nothing(self) -> bool:
+        return self._scope.is_open and not len(self._hidden)
 
     def condition(self) -> tuple[str, tuple[str, ...]]:
         """Return the scope as a condition on chunks `c` in SQL, and its bindings."""
-        if self.excludes_nothing:
+        if self._excludes_nothing:
             return "true", ()
         seen: list[int] = []
-        for segment in segments(self._connection, self._state):
+        for segment in self.pieces:
             mask = self.view(segment).mask
             seen += ids_of(segment)[slice(None) if mask is None else mask].tolist()
         return "c.id IN (SELECT value FROM json_each(?))", (json.dumps(seen),)
 
-    @cached_property
-    def _hidden(self) -> _HiddenFacts:
-        return _hidden_facts(self._connection, self._scope, state=self._state)
+    def texts(self) -> Mask | None:
+        """Return which texts, by their number, a chunk in scope has; None if nothing is excluded.
+
+        The mask ends with the last of them. Texts of removed chunks are not excluded by None.
+        """
+        if self._excludes_nothing:
+            return None
+        parts = [(piece.column("texts"), self.view(piece).mask) for piece in self.pieces]
+        seen = [texts if mask is None else texts[mask] for texts, mask in parts]
+        last = max((int(own.max()) for own in seen if len(own)), default=0)
+        allowed = np.zeros(1 + last, np.bool_)
+        for own in seen:
+            allowed[own] = True
+        return allowed
+
+    def chunks_with(
+        self, texts: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the chunks in scope that have one of these texts, in the order of the texts.
+
+        That is for each chunk the place of its text, and its id.
+        """
+        places = [np.zeros(0, dtype=np.int64)]
+        chunks = [np.zeros(0, dtype=np.int64)]
+        for segment in self.pieces:
+            ordered, order = segment.kept("by text", partial(_by_text, segment))
+            first = np.searchsorted(ordered, texts)
+            counts = np.searchsorted(ordered, texts, side="right") - first
+            own = np.repeat(np.arange(len(texts)), counts)
+            before = np.repeat(np.cumsum(counts) - counts, counts)
+            found = order[np.arange(len(own)) - before + first[own]]
+            mask = self.view(segment).mask
+            seen = slice(None) if mask is None else mask[found]
+            places.append(own[seen])
+            chunks.append(segment.column("ids")[found[seen]].astype(np.int64) + segment.first)
+        own, ids = np.concatenate(places), np.concatenate(chunks)
+        by_text = np.lexsort((ids, own))
+        return own[by_text], ids[by_text]
 
     def _look(self, segment: Segment) -> tuple[View, int]:
         lengths = segment.column("lengths")
@@ -120,11 +155,8 @@ class Filter:
         live = segment.live()
         if live is not None:
             yield live
-        hidden = places_in(segment, self._hidden.chunks)
-        if len(hidden):
-            seen = np.ones(segment.chunks, dtype=np.bool_)
-            seen[hidden] = False
-            yield seen
+        if len(places_in(segment, self._hidden)):
+            yield ~_marked(segment, self._hidden)
         if scope.since is not None:
             yield segment.column("days") >= scope.since.toordinal()
         if scope.before is not None:
@@ -136,20 +168,15 @@ class Filter:
         if scope.path is not None:
             yield _spread(segment, matches_of(segment.names("paths"), scope.path))
         for tag in scope.tags:
-            tagged = np.zeros(segment.chunks, dtype=np.bool_)
-            tagged[places_in(segment, self._with_tag(tag))] = True
-            yield tagged
+            yield _marked(segment, self._with_tag(tag))
 
     def _with_tag(self, tag: Tag) -> npt.NDArray[np.int64]:
         """Return the chunks of notes with a tag, in order, whatever segments they are in."""
         if tag in self._tagged:
             return self._tagged[tag]
         keys: list[int] = []
-        for segment in segments(self._connection, self._state):
-            candidates = np.ones(segment.chunks, dtype=np.bool_)
-            for term in tag.terms:
-                candidates &= _holders(segment, term)
-            keys += ids_of(segment)[candidates].tolist()
+        for segment in self.pieces:
+            keys += ids_of(segment)[_holders(segment, tag.terms)].tolist()
         found: set[int] = set()
         documents: set[int] = set()
         rows = self._connection.execute(_DESCRIBED, (json.dumps(keys),))
@@ -166,114 +193,16 @@ class Filter:
     def _with_phrases(self, segment: Segment, mask: Mask | None) -> Mask:
         """Return which of the chunks contain all phrases: their terms first, then their texts."""
         phrases = self._scope.phrases
-        candidates = np.ones(segment.chunks, dtype=np.bool_) if mask is None else mask
-        for term in dict.fromkeys(term for phrase in phrases for term in phrase.terms):
-            candidates = candidates & _holders(segment, term)
+        candidates = _holders(segment, [term for phrase in phrases for term in phrase.terms])
+        if mask is not None:
+            candidates &= mask
         keys = json.dumps(ids_of(segment)[candidates].tolist())
         found = [
             key
             for key, *fields in self._connection.execute(_TEXTS, (keys,))
             if contains_all(phrase_fields(*fields), phrases)
         ]
-        held = np.zeros(segment.chunks, dtype=np.bool_)
-        held[places_in(segment, np.sort(np.array(found, dtype=np.int64)))] = True
-        return held
-
-
-def allowed_texts(connection: apsw.Connection, scope: Scope) -> npt.NDArray[np.bool_] | None:
-    """Return which texts, by their number, a chunk in scope has; None if a scope excludes nothing.
-
-    Runs on the caller's snapshot. Texts of removed chunks may be among them if it is None.
-    """
-    state = state_of(connection)
-    sieve = Filter(connection, scope, state=state)
-    if sieve.excludes_nothing:
-        return None
-    pieces = segments(connection, state)
-
-    def look() -> tuple[Mask, int]:
-        parts = [(piece.column("texts"), sieve.view(piece).mask) for piece in pieces]
-        seen = [texts if mask is None else texts[mask] for texts, mask in parts]
-        last = max((int(own.max()) for own in seen if len(own)), default=0)
-        allowed = np.zeros(1 + last, np.bool_)
-        for own in seen:
-            allowed[own] = True
-        return allowed, len(allowed)
-
-    if not pieces:
-        return look()[0]
-    # Kept with the last one, for these others.
-    others = tuple((each.token, each.stamp) for each in pieces[:-1] if isinstance(each, Sealed))
-    return pieces[-1].kept((others, sieve.key), look)
-
-
-@dataclass(frozen=True, slots=True)
-class _HiddenFacts:
-    """The chunks of facts that an audience may not see, and for how long that is so."""
-
-    chunks: npt.NDArray[np.int64]
-    """Chunks in order."""
-    key: bytes
-    """The chunks in a form to compare."""
-    since: str
-    until: str | None
-    """Moments, in the stored form; None is never."""
-
-    def holds(self, moment: str) -> bool:
-        return self.since <= moment and (self.until is None or moment < self.until)
-
-
-_hidden_by_audience: WeakKeyDictionary[
-    apsw.Connection, tuple[State, dict[Hashable, _HiddenFacts]]
-] = WeakKeyDictionary()
-
-
-def _hidden_facts(connection: apsw.Connection, scope: Scope, *, state: State) -> _HiddenFacts:
-    """Return what a scope hides, read again if chunks changed or a fact has begun or ended since.
-
-    No fact changes without its chunk.
-    """
-    moment = "" if scope.with_superseded else as_of(scope)
-    kept = _hidden_by_audience.get(connection)
-    if kept is None or kept[0] != state or len(kept[1]) > _KEPT_AUDIENCES:
-        kept = _hidden_by_audience[connection] = state, {}
-    audience = (scope.audience, scope.with_superseded)
-    found = kept[1].get(audience)
-    if found is None or not found.holds(moment):
-        sql, bindings = hidden_sql(scope)
-        rows = connection.execute(f"{sql} ORDER BY chunk", bindings)
-        chunks = np.array([key for (key,) in rows], dtype=np.int64)
-        until = connection.execute(_NEXT_CHANGE, (moment,)).get if moment else None
-        found = _HiddenFacts(chunks, chunks.tobytes(), moment, until)
-        kept[1][audience] = found
-    return found
-
-
-def chunks_with(
-    connection: apsw.Connection, scope: Scope, texts: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the chunks in scope that have one of these texts, in the order of the texts.
-
-    Runs on the caller's snapshot. Returns for each chunk the place of its text, and its id.
-    """
-    state = state_of(connection)
-    sieve = Filter(connection, scope, state=state)
-    places = [np.zeros(0, dtype=np.int64)]
-    chunks = [np.zeros(0, dtype=np.int64)]
-    for segment in segments(connection, state):
-        ordered, order = segment.kept("by text", partial(_by_text, segment))
-        first = np.searchsorted(ordered, texts)
-        counts = np.searchsorted(ordered, texts, side="right") - first
-        own = np.repeat(np.arange(len(texts)), counts)
-        before = np.repeat(np.cumsum(counts) - counts, counts)
-        found = order[np.arange(len(own)) - before + first[own]]
-        mask = sieve.view(segment).mask
-        seen = slice(None) if mask is None else mask[found]
-        places.append(own[seen])
-        chunks.append(segment.column("ids")[found[seen]].astype(np.int64) + segment.first)
-    own, ids = np.concatenate(places), np.concatenate(chunks)
-    by_text = np.lexsort((ids, own))
-    return own[by_text], ids[by_text]
+        return _marked(segment, np.sort(np.array(found, dtype=np.int64)))
 
 
 def _by_text(segment: Segment) -> tuple[tuple[npt.NDArray[np.int64], npt.NDArray[np.intp]], int]:
@@ -283,19 +212,26 @@ def _by_text(segment: Segment) -> tuple[tuple[npt.NDArray[np.int64], npt.NDArray
     return (texts[order], order), 2 * texts.nbytes
 
 
+def _marked(segment: Segment, ids: npt.NDArray[np.int64]) -> Mask:
+    """Return which chunks of a segment are among these."""
+    mask = np.zeros(segment.chunks, dtype=np.bool_)
+    mask[places_in(segment, ids)] = True
+    return mask
+
+
 def _spread(segment: Segment, by_document: Sequence[bool]) -> Mask:
     """Return for each chunk what holds for its document."""
     mask: Mask = np.take(np.array(by_document, dtype=np.bool_), segment.column("documents"))
     return mask
 
 
-def _holders(segment: Segment, term: str) -> Mask:
-    """Return which chunks contain a term."""
-    found = segment.find(term_counts.hash_of(term))
-    if found is None:
-        return np.zeros(segment.chunks, dtype=np.bool_)
-    if found.places is None:
-        return found.frequencies.astype(np.bool_)
-    held = np.zeros(segment.chunks, dtype=np.bool_)
-    held[found.places] = True
+def _holders(segment: Segment, terms: Sequence[str]) -> Mask:
+    """Return which chunks contain all terms."""
+    held = np.ones(segment.chunks, dtype=np.bool_)
+    for term in dict.fromkeys(terms):
+        found = segment.find(term_counts.hash_of(term))
+        own = np.zeros(segment.chunks, dtype=np.bool_)
+        if found is not None:
+            own[slice(None) if found.places is None else found.places] = found.frequencies > 0
+        held &= own
     return held

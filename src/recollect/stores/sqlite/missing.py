@@ -1,103 +1,55 @@
-"""Which texts have no vector yet, without looking at all of them.
+"""Which chunks have no vector yet: the texts of all chunks, compared with those that have a code.
 
-Each full scan stores a mark for each space: all chunks up to the newest one have a vector, but
-for a few that are named. Chunks never change and their numbers ascend, so a mark stays true as
-chunks come and go; only deleted vectors could make it false. Those are deleted together with the
-codes of their space, and new codes have another number (see `codes`): a mark counts only beside the
-codes it was made with. A space without codes has no mark: it is small, or of an engine that reads
-every vector.
+Every vector has a code, and the texts of codes are read without the vectors.
 """
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+import numpy as np
+
+from recollect.records import dataclass
 from recollect.stores.base import Coverage, Missing
+from recollect.stores.sqlite.codes import coded_texts
 from recollect.stores.sqlite.connect import SqliteFile
-from recollect.stores.sqlite.rows import vector_id
+from recollect.stores.sqlite.filters import Filter
+from recollect.stores.sqlite.segments import ids_of, segments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import apsw
+    import numpy.typing as npt
 
     from recollect.stores.base import SpaceTexts
-    from recollect.types import Fingerprint
+    from recollect.stores.postings import Mask
+    from recollect.stores.sqlite.codes import Texts
+    from recollect.types import Fingerprint, Scope
 
-_KEY = "embedded {space}"
-_MARKS = "SELECT value FROM meta WHERE key GLOB 'embedded*'"
-_MOST_LEFT = 1000  # chunks that a mark names; with more of them all are looked at each time
-
-_SPACE = "SELECT id, coding * (centre IS NOT NULL) FROM spaces WHERE fingerprint = ?"
-_CODED = "SELECT coding * (centre IS NOT NULL) FROM spaces WHERE id = ?"
-_NEWEST = "SELECT coalesce(max(id), 0) FROM chunks"
-_HAS_VECTOR = f"SELECT 1 FROM vectors v WHERE v.id = {vector_id(':space', 'c.text_id')}"  # noqa: S608
-_HAS_WORDS = _HAS_VECTOR.replace("vectors", "word_codes")
-_HAS_OTHER = _HAS_VECTOR.replace(":space", ":other")
-_IS_MEDIA = "c.id IN (SELECT chunk FROM media)"
-_LACKS = f"""
-    (NOT EXISTS ({_HAS_VECTOR}) OR (:words AND NOT EXISTS ({_HAS_WORDS})))
-    AND NOT EXISTS ({_HAS_OTHER})
+_SPACE = "SELECT id FROM spaces WHERE fingerprint = ?"
+_MISSING = """
+    SELECT t.id, t.digest, c.prefix, c.text, d.path, d.size_bytes FROM json_each(?) asked
+    JOIN texts t ON t.id = asked.value
+    JOIN chunks c ON c.id = (SELECT min(id) FROM chunks WHERE text_id = t.id)
+    JOIN documents d ON d.id = c.document ORDER BY t.id
 """
-_BEHIND = """(
-    SELECT id, text_id FROM chunks WHERE id > :newest UNION
-    SELECT id, text_id FROM chunks WHERE id IN (SELECT value FROM json_each(:left))
-)"""
-_MISSING = f"""
-    SELECT t.id, t.digest, c.prefix, c.text FROM chunks c JOIN texts t ON t.id = c.text_id
-    WHERE c.id IN (
-        -- Without a mark, walks the index of texts alone: chunks are read only for these rows.
-        SELECT min(c.id) FROM {{chunks}} c
-        WHERE c.text_id > :after AND NOT {_IS_MEDIA} AND {_LACKS}
-        GROUP BY c.text_id ORDER BY c.text_id LIMIT :limit
-    ) ORDER BY t.id
-"""  # noqa: S608 - our own column names
-_MISSING_MEDIA = f"""
-    SELECT t.id, t.digest, c.prefix, c.text, d.path, d.size_bytes FROM chunks c
-    JOIN texts t ON t.id = c.text_id
-    JOIN documents d ON d.id = c.document
-    WHERE c.id IN (
-        SELECT min(c.id) FROM media m CROSS JOIN chunks c ON c.id = m.chunk
-        WHERE c.text_id > :after AND NOT EXISTS ({_HAS_VECTOR})
-        GROUP BY c.text_id ORDER BY c.text_id LIMIT :limit
-    ) ORDER BY t.id
-"""  # noqa: S608 - our own column names
-_LEFT = f"""
-    SELECT c.id FROM {{chunks}} c WHERE NOT {_IS_MEDIA} AND {_LACKS} LIMIT {_MOST_LEFT + 1}
-"""  # noqa: S608 - our own column names
-_WAITING = f"SELECT count(*) FROM {{chunks}} c WHERE NOT {_IS_MEDIA} AND {_LACKS}"  # noqa: S608
-_MARKED = f"""
-    SELECT EXISTS (
-        SELECT 1 FROM {{chunks}} c WHERE c.id <= :newest AND NOT {_IS_MEDIA} AND {_LACKS}
-        AND c.id NOT IN (SELECT value FROM json_each(:left))
-    )
-"""  # noqa: S608 - our own column names
-_MEDIA_WAITING = f"""
-    SELECT count(*) FROM media m CROSS JOIN chunks c ON c.id = m.chunk WHERE {_LACKS}
-"""  # noqa: S608 - our own column names
 
 
-class _Spaces(NamedTuple):
-    """Where a text may have its vector; all 0 is nowhere."""
+@dataclass(frozen=True, slots=True)
+class ChunkVectors:
+    """Which chunks have a vector: a value of each column for each chunk."""
 
-    space: int
-    coding: int
-    """Number of its codes; 0 without codes."""
-    other: int
-    beside_coding: int
+    ids: npt.NDArray[np.int64]
+    texts: Texts
+    has_vector: Mask
+    is_media: Mask
 
-
-class _Mark(NamedTuple):
-    """The result of a scan for chunks without a vector."""
-
-    spaces: _Spaces
-    words: bool
-    """Whether chunks without word codes were looked for, too."""
-    newest: int
-    """The newest chunk there was."""
-    left: list[int]
-    """Chunks that had none."""
+    def pending(self, *, media: bool) -> int:
+        """Return how many chunks need a vector and have none; media files need one if so said."""
+        lacking = ~self.has_vector
+        return int(np.count_nonzero(lacking if media else lacking & ~self.is_media))
 
 
 class SqliteMissing(SqliteFile):
@@ -105,114 +57,56 @@ class SqliteMissing(SqliteFile):
 
     def missing(self, texts: SpaceTexts, *, limit: int, after: int = 0) -> Sequence[Missing]:
         with self._reading() as connection:
-            spaces = _spaces(connection, texts)
-            mark = _mark(connection, spaces, words=texts.words)
-            statement = _MISSING_MEDIA if texts.media else _over(mark, _MISSING)
-            bindings = _bindings(spaces, mark, words=texts.words, after=after, limit=limit)
-            return [_missing_of(*row) for row in connection.execute(statement, bindings)]
+            held = chunk_vectors(connection, texts.fingerprint, texts.other)
+            lacking = np.unique(held.texts[~held.has_vector & (held.is_media == texts.media)])
+            asked = lacking[lacking > after][:limit].tolist()
+            return [
+                Missing(
+                    digest=digest.hex(),
+                    text=f"{prefix}\n{text}" if prefix else text,
+                    path=path if texts.media else "",
+                    size_bytes=size_bytes if texts.media else 0,
+                    number=number,
+                )
+                for number, digest, prefix, text, path, size_bytes in connection.execute(
+                    _MISSING, (json.dumps(asked),)
+                )
+            ]
 
-    def coverage(self, texts: SpaceTexts | None, *, remember: bool = False) -> Coverage:
-        if texts and remember:
-            self._remember(texts)
+    def coverage(self, texts: SpaceTexts | None) -> Coverage:
         with self._reading() as connection:
             chunks = connection.execute("SELECT chunks FROM totals").get
             if texts is None:
                 return Coverage(chunks, 0)
-            spaces = _spaces(connection, texts)
-            mark = _mark(connection, spaces, words=False)
-            bindings = _bindings(spaces, mark, words=False)
-            pending = connection.execute(_over(mark, _WAITING), bindings).get
-            waiting = media_waiting(connection, texts) if texts.media else 0
-            return Coverage(chunks, pending + waiting)
+            held = chunk_vectors(connection, texts.fingerprint, texts.other)
+            return Coverage(chunks, held.pending(media=texts.media))
 
-    def _remember(self, texts: SpaceTexts) -> None:
+    def embedded(self, fingerprint: Fingerprint, *, scope: Scope) -> npt.NDArray[np.int64]:
         with self._reading() as connection:
-            spaces = _spaces(connection, texts)
-            if not spaces.coding:
-                return
-            mark = _mark(connection, spaces, words=texts.words)
-            newest = connection.execute(_NEWEST).get
-            bindings = _bindings(spaces, mark, words=texts.words)
-            left = sorted(key for (key,) in connection.execute(_over(mark, _LEFT), bindings))
-        # What was true in the snapshot still is, or the codes have another number by now.
-        found = _Mark(spaces, texts.words, newest, left)
-        if found != mark and len(left) <= _MOST_LEFT:
-            self.put_meta(_KEY.format(space=spaces.space), json.dumps(found))
+            held = chunk_vectors(connection, fingerprint, scope=scope)
+            return held.ids[held.has_vector]
 
 
-def media_waiting(connection: apsw.Connection, texts: SpaceTexts) -> int:
-    """Return how many media files have no vector."""
-    bindings = _bindings(_spaces(connection, texts), None, words=False)
-    return int(connection.execute(_MEDIA_WAITING, bindings).get)
+def chunk_vectors(
+    connection: apsw.Connection, *spaces: Fingerprint | None, scope: Scope | None = None
+) -> ChunkVectors:
+    """Return which chunks, of all or of those in scope, have a vector in one of these spaces."""
+    seen = None if scope is None else Filter(connection, scope)
+    ids, texts = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+    for piece in segments(connection):
+        mask = piece.live() if seen is None else seen.view(piece).mask
+        own = slice(None) if mask is None else mask
+        ids.append(ids_of(piece)[own])
+        texts.append(piece.column("texts")[own].astype(np.int64))
+    keys, numbers = np.concatenate(ids), np.concatenate(texts)
+    coded = [coded_texts(connection, space_id(connection, each)) for each in (None, *spaces)]
+    media = [key for (key,) in connection.execute("SELECT chunk FROM media")]
+    return ChunkVectors(
+        keys, numbers, np.isin(numbers, np.concatenate(coded)), np.isin(keys, media)
+    )
 
 
 def space_id(connection: apsw.Connection, fingerprint: Fingerprint | None) -> int | None:
     """Return the file's number of a space; None if nothing of it is stored."""
     row = connection.execute(_SPACE, (str(fingerprint),)).fetchone()
     return None if row is None else int(row[0])
-
-
-def is_mark_true(connection: apsw.Connection) -> bool:
-    """Look at all chunks: return whether those have a vector of which a mark says so."""
-    marks = [_mark_of(stored) for (stored,) in connection.execute(_MARKS)]
-    return all(_is_true(connection, mark) for mark in marks)
-
-
-def _is_true(connection: apsw.Connection, mark: _Mark) -> bool:
-    for number, coding in (mark.spaces[:2], mark.spaces[2:]):
-        coded = connection.execute(_CODED, (number,)).get
-        if coded != (coding if number else None):
-            return True  # it is void
-    found = connection.execute(_over(None, _MARKED), _bindings(mark.spaces, mark, words=mark.words))
-    return not found.get
-
-
-def _spaces(connection: apsw.Connection, texts: SpaceTexts) -> _Spaces:
-    first, second = (
-        connection.execute(_SPACE, (str(each),)).fetchone() or (0, 0)
-        for each in (texts.fingerprint, texts.other)
-    )
-    return _Spaces(*first, *second)
-
-
-def _mark(connection: apsw.Connection, spaces: _Spaces, *, words: bool) -> _Mark | None:
-    """Return the mark that tells where to look; None if everywhere."""
-    if not spaces.coding:
-        return None
-    key = _KEY.format(space=spaces.space)
-    stored = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).get
-    mark = None if stored is None else _mark_of(stored)
-    if mark is None or mark.spaces != spaces or (words and not mark.words):
-        return None
-    return mark
-
-
-def _mark_of(stored: str) -> _Mark:
-    spaces, words, newest, left = json.loads(stored)
-    return _Mark(_Spaces(*spaces), words, newest, left)
-
-
-def _over(mark: _Mark | None, statement: str) -> str:
-    """Return a statement that looks behind the mark; without one, at all chunks."""
-    return statement.format(chunks="chunks" if mark is None else _BEHIND)
-
-
-def _bindings(
-    spaces: _Spaces, mark: _Mark | None, *, words: bool, after: int = 0, limit: int = 0
-) -> dict[str, int | str]:
-    return {
-        "space": spaces.space,
-        "other": spaces.other,
-        "words": int(words),
-        "newest": mark.newest if mark else 0,
-        "left": json.dumps(mark.left if mark else []),
-        "after": after,
-        "limit": limit,
-    }
-
-
-def _missing_of(  # noqa: PLR0913, PLR0917 - the columns of a row
-    number: int, digest: bytes, prefix: str, text: str, path: str = "", size_bytes: int = 0
-) -> Missing:
-    before = f"{prefix}\n" if prefix else ""
-    return Missing(digest.hex(), f"{before}{text}", path, size_bytes, number)

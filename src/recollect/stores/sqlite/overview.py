@@ -5,21 +5,15 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from recollect.reports import Amount, Amounts, DaySummary, Documents
 from recollect.stores.sqlite.connect import SqliteFile
 from recollect.stores.sqlite.filters import Filter
-from recollect.stores.sqlite.missing import space_id
-from recollect.stores.sqlite.rows import day_of, source_of, split_heading, vector_id
-from recollect.stores.sqlite.segments import segments
+from recollect.stores.sqlite.rows import day_of, source_of, split_heading
 from recollect.stores.summary import summarize
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from recollect.reports import DocumentSummary
-    from recollect.types import Fingerprint, Scope
+    from recollect.types import Scope
 
 # A file of facts is as large as those of its facts that are seen.
 _DOCUMENTS = """
@@ -38,11 +32,6 @@ _DAYS = """
     FROM chunks c JOIN documents d ON d.id = c.document WHERE {condition}
     GROUP BY c.day, d.source ORDER BY c.day, d.source
 """
-_EMBEDDED = f"""
-    SELECT c.id FROM chunks c JOIN documents d ON d.id = c.document
-    WHERE EXISTS (SELECT 1 FROM vectors v WHERE v.id = {vector_id("?", "c.text_id")})
-      AND {{condition}} ORDER BY c.id
-"""  # noqa: S608 - our own column names
 _VERSION = "SELECT ifnull(max(id), 0), (SELECT chunks FROM totals) FROM chunks"
 _STAMPS = "SELECT stamp FROM spaces ORDER BY id"
 
@@ -61,7 +50,7 @@ class SqliteOverview(SqliteFile):
             if scope is None:
                 return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM documents)").get)
             sieve = Filter(connection, scope)
-            return any(sieve.view(piece).chunks for piece in segments(connection))
+            return any(sieve.view(piece).chunks for piece in sieve.pieces)
 
     def documents(self, scope: Scope, *, limit: int, offset: int) -> Documents:
         with self._reading() as connection:
@@ -83,13 +72,6 @@ class SqliteOverview(SqliteFile):
             return tuple(
                 DaySummary(day_of(day), Amounts(by_source)) for day, by_source in found.items()
             )
-
-    def embedded(self, fingerprint: Fingerprint, *, scope: Scope) -> npt.NDArray[np.int64]:
-        with self._reading() as connection:
-            condition, bindings = Filter(connection, scope).condition()
-            space = space_id(connection, fingerprint)
-            rows = connection.execute(_EMBEDDED.format(condition=condition), (space, *bindings))
-            return np.fromiter((row[0] for row in rows), dtype=np.int64)
 
 
 def _summary_of(

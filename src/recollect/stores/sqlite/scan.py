@@ -14,34 +14,19 @@ import numpy as np
 
 from recollect.records import dataclass
 from recollect.stores.base import VectorPool
-from recollect.stores.sqlite.codes import (
-    CodeCache,
-    append,
-    coding_of,
-    columns,
-    forget_codes,
-    recode,
-)
-from recollect.stores.sqlite.filters import allowed_texts, chunks_with
-from recollect.stores.sqlite.rows import (
-    RowError,
-    ids_in,
-    text_in,
-    vector_id,
-)
+from recollect.stores.sqlite.codes import CodeCache, coding_of, columns
+from recollect.stores.sqlite.rows import RowError, ids_in, text_in, vector_id
 from recollect.stores.vectors import closest, dots, encode, hamming, signed_sums, top
-from recollect.types import ChunkKey, Scope
+from recollect.types import ChunkKey
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import apsw
     import numpy.typing as npt
 
+    from recollect.stores.postings import Mask
     from recollect.stores.sqlite.codes import Codes, Coding, Texts
-    from recollect.types import Vector, Vectors
-
-    Mask = npt.NDArray[np.bool_]
+    from recollect.stores.sqlite.filters import Filter
+    from recollect.types import Vector
 
 EXACT_LIMIT = 1024
 """Vectors that are read and compared in full."""
@@ -50,8 +35,6 @@ ESTIMATED = 4000
 _FIRST = 250  # vectors read before the first look at how good the estimates are
 _SURE = 24  # best texts that have to be right
 _MARGIN = 3.0  # standard errors of an estimate that count as likely
-_DENSE = 0.25  # share of texts in scope from which all codes are compared
-_REGROWTH = 4  # recompute the centre when the space has grown by this factor
 _FARTHEST = np.uint16(np.iinfo(np.uint16).max)
 
 _ALL = f"""
@@ -61,7 +44,6 @@ _OF_TEXTS = f"""
     SELECT asked.value, v.vector, v.tail FROM json_each(?2) asked
     JOIN vectors v ON v.id = {vector_id("?1", "asked.value")}
 """  # noqa: S608 - our own column names
-_UNCODED = "SELECT id FROM spaces WHERE centre IS NULL AND vectors > ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,41 +74,19 @@ class NumpyScan:
         """Do nothing: numpy needs no extension."""
 
     def nearest(
-        self, connection: apsw.Connection, *, space: int, vector: Vector, scope: Scope, limit: int
+        self, connection: apsw.Connection, *, space: int, vector: Vector, seen: Filter, limit: int
     ) -> VectorPool:
         """Return the chunks in scope nearest to the vector, best first."""
-        count, coding = coding_of(connection, space)
-        allowed = allowed_texts(connection, scope)
-        if coding is None or count <= self.exact_limit:
+        coding = coding_of(connection, space)
+        if coding is None:
+            return VectorPool((), ())
+        allowed = seen.texts()
+        if coding.vectors <= self.exact_limit:
             found = _closest_of_all(connection, space=space, vector=vector, allowed=allowed)
         else:
             shortlist = self._shortlist(connection, coding, vector=vector, allowed=allowed)
             found = _compared(connection, shortlist, space=space, vector=vector, limit=limit)
-        return _pool(connection, found, scope=scope, limit=limit)
-
-    def added(
-        self, connection: apsw.Connection, *, space: int, texts: Sequence[int], vectors: Vectors
-    ) -> None:
-        """Add the codes of vectors just stored, in the same transaction."""
-        count, coding = coding_of(connection, space)
-        if count <= self.exact_limit:
-            return
-        if coding is None or count > _REGROWTH * coding.coded:
-            recode(connection, space=space, vectors=count)
-        else:
-            append(connection, coding, texts=np.array(texts, dtype=np.int64), vectors=vectors)
-
-    def rebuild(self, connection: apsw.Connection, *, space: int) -> None:
-        """Rebuild the codes of a space, in the same transaction."""
-        count, _ = coding_of(connection, space)
-        if count > self.exact_limit:
-            recode(connection, space=space, vectors=count)
-        else:
-            forget_codes(connection, space=space)
-
-    def unprepared(self, connection: apsw.Connection) -> Sequence[int]:
-        """Return the spaces whose codes another engine has not made."""
-        return [int(row[0]) for row in connection.execute(_UNCODED, (self.exact_limit,))]
+        return _pool(found, seen=seen, limit=limit)
 
     def _shortlist(
         self, connection: apsw.Connection, coding: Coding, *, vector: Vector, allowed: Mask | None
@@ -152,17 +112,12 @@ def _nearest_codes(
     codes: Codes, code: npt.NDArray[np.uint64], inside: Mask | None
 ) -> npt.NDArray[np.intp]:
     """Return the places of the codes that differ least, of all or of those inside."""
-    count = 0 if inside is None else int(np.count_nonzero(inside))
-    if inside is None or count == len(inside):
-        return closest(hamming(codes.words, code), ESTIMATED)
-    if count < max(ESTIMATED, _DENSE * len(inside)):
-        places = np.flatnonzero(inside)
-        if count <= ESTIMATED:
-            return places
-        return places[closest(hamming(codes.words[:, places], code), ESTIMATED)]
     distances = hamming(codes.words, code)
+    if inside is None:
+        return closest(distances, ESTIMATED)
     np.copyto(distances, _FARTHEST, where=~inside)
-    return closest(distances, ESTIMATED)
+    places = closest(distances, ESTIMATED)
+    return places[inside[places]]
 
 
 def _closest_of_all(
@@ -219,15 +174,12 @@ def _likely(
     return int(np.count_nonzero(predicted > worst - _MARGIN * error))
 
 
-def _pool(
-    connection: apsw.Connection, closest: _Closest, *, scope: Scope, limit: int
-) -> VectorPool:
+def _pool(closest: _Closest, *, seen: Filter, limit: int) -> VectorPool:
     """Return the chunks of the closest texts; texts that no chunk in scope has drop out."""
     keys: list[ChunkKey] = []
     cosines: list[float] = []
     for start in range(0, len(closest.texts), limit):
-        part = closest.texts[start : start + limit]
-        places, chunks = chunks_with(connection, scope, part)
+        places, chunks = seen.chunks_with(closest.texts[start : start + limit])
         keys += map(ChunkKey, chunks.tolist())
         cosines += closest.cosines[start + places].tolist()
         if len(keys) >= limit:

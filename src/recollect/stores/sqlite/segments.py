@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from recollect.stores.postings import Entries, Mask, Postings
 
     Column = npt.NDArray[np.integer]
-    State = tuple[int, int]
 
 Value = TypeVar("Value")
 
@@ -319,19 +318,19 @@ def sealed(connection: apsw.Connection) -> list[Sealed]:
     return [Sealed(connection, *row) for row in connection.execute(_SEGMENTS)]
 
 
-def segments(connection: apsw.Connection, state: State | None = None) -> list[Segment]:
+def segments(connection: apsw.Connection) -> list[Segment]:
     """Return all chunks as segments, the tail last, on the caller's snapshot.
-
-    Args:
-        connection: to the file.
-        state: of the same snapshot, if the caller knows it.
 
     Raises:
         RowError: the segments do not hold the chunks that the file has.
 
     """
     found: list[Segment] = list(sealed(connection))
-    chunks, last = state or state_of(connection)
+    # No id is used twice and no chunk changes, so both are the same only if all chunks are.
+    state = connection.execute(_STATE).fetchone()
+    if state is None:
+        raise RowError("the totals are missing")
+    chunks, last = state
     after = found[-1].last if found else 0
     held = sum(each.chunks - each.removed for each in found)
     tail = _tail_of(connection, key=(after, chunks, last), after=after) if last > after else None
@@ -341,17 +340,6 @@ def segments(connection: apsw.Connection, state: State | None = None) -> list[Se
     if held != chunks:
         raise RowError(f"the keyword index has {held} of {chunks} chunks")
     return found
-
-
-def state_of(connection: apsw.Connection) -> State:
-    """Return how many chunks the file has, and the last id.
-
-    No id is used twice and no chunk changes, so both are the same only if all chunks are.
-    """
-    state = connection.execute(_STATE).fetchone()
-    if state is None:
-        raise RowError("the totals are missing")
-    return state[0], state[1]
 
 
 _tails: WeakKeyDictionary[apsw.Connection, tuple[tuple[int, ...], Tail | None]] = (

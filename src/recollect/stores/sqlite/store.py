@@ -37,10 +37,8 @@ from recollect.stores.sqlite.connect import (
 )
 from recollect.stores.sqlite.documents import SqliteDocuments
 from recollect.stores.sqlite.filters import Filter
-from recollect.stores.sqlite.missing import media_waiting, space_id
+from recollect.stores.sqlite.missing import chunk_vectors
 from recollect.stores.sqlite.overview import SqliteOverview
-from recollect.stores.sqlite.rows import vector_id
-from recollect.stores.sqlite.segments import segments, state_of
 from recollect.stores.sqlite.vec import usable_engine
 from recollect.stores.sqlite.vectors import SqliteVectors
 from recollect.stores.vectors import keep_freed_memory, propose_by
@@ -68,12 +66,6 @@ _BY_SOURCE = """
 """
 _SHOWN = "d.source <> 'facts' OR c.id IS NOT NULL"
 _TEXT_BYTES = "ifnull(sum(octet_length(c.text)), 0)"
-_EMBEDDED = f"""
-    SELECT count(*) FROM chunks c
-    WHERE (EXISTS (SELECT 1 FROM vectors v WHERE v.id = {vector_id("?", "c.text_id")})
-        OR EXISTS (SELECT 1 FROM vectors v WHERE v.id = {vector_id("?", "c.text_id")}))
-    AND {{condition}}
-"""  # noqa: S608 - our own column names
 _LEASE = "SELECT token, purpose, pid, host, since, beat FROM leases WHERE name = ?"
 _PUT_LEASE = "INSERT INTO leases VALUES (?, ?, ?, ?, ?, ?, ?)"
 _CLEAR = """
@@ -154,19 +146,15 @@ class SqliteStore(SqliteDocuments, SqliteVectors, SqliteOverview, Store):
         self, texts: SpaceTexts | None, *, audience: frozenset[str] | None = None
     ) -> IndexStatus:
         with self._reading() as connection:
-            condition, seen, shown, size = "true", tuple[str, ...](), "true", "0"
+            scope, condition, seen, shown, size = None, "true", tuple[str, ...](), "true", "0"
             if audience is not None:
                 scope = Scope(audience=audience, with_superseded=True)
                 condition, seen = Filter(connection, scope).condition()
                 shown, size = _SHOWN, _TEXT_BYTES
             counted = _BY_SOURCE.format(condition=condition, shown=shown, size=size)
             rows = list(connection.execute(counted, seen))
-            embedded = excused = 0
-            if texts is not None:
-                spaces = [space_id(connection, each) for each in (texts.fingerprint, texts.other)]
-                statement = _EMBEDDED.format(condition=condition)
-                embedded = connection.execute(statement, (*spaces, *seen)).get
-                excused = 0 if texts.media else media_waiting(connection, texts)
+            spaces = (texts.fingerprint, texts.other) if texts else ()
+            held = chunk_vectors(connection, *spaces, scope=scope)
         if audience is None:
             size_bytes = sum(map(_size_bytes, files_of(self._path)))
         else:
@@ -179,8 +167,8 @@ class SqliteStore(SqliteDocuments, SqliteVectors, SqliteOverview, Store):
             documents=total.documents,
             chunks=total.chunks,
             by_source=by_source,
-            vectors=embedded,
-            pending=total.chunks - embedded - excused if texts else 0,
+            vectors=int(np.count_nonzero(held.has_vector)),
+            pending=held.pending(media=texts.media) if texts else 0,
             engine=self._engine.name,
             is_writable=self.is_writable,
         )
@@ -194,65 +182,25 @@ class SqliteStore(SqliteDocuments, SqliteVectors, SqliteOverview, Store):
         limit: int,
         stop: Collection[str] = (),
     ) -> Proposals:
-        return propose_by(
-            lambda space, vector: self._nearest(space, vector, scope=scope, limit=limit),
-            self._keyword(terms, scope=scope, limit=limit, stop=stop),
-            vectors=vectors,
-            spaces=self.spaces() if vectors else {},
-        )
-
-    def _keyword(
-        self, terms: Sequence[str], *, scope: Scope, limit: int, stop: Collection[str]
-    ) -> KeywordPool:
-        """Return the best chunks by terms; reads their postings and nothing else of the index."""
         with self._reading() as connection:
-            state = state_of(connection)
-            pieces = segments(connection, state)
-            asked = list(dict.fromkeys(terms))
-            hashes = [term_counts.hash_of(term) for term in asked]
+            seen = Filter(connection, scope)
             # The score of a word must not tell how often it occurs in the facts of others.
             everything = Scope(audience=scope.audience, with_superseded=True)
-            visible = Filter(connection, everything, state=state)
-            allowed = Filter(connection, scope, state=state)
-            views = [visible.view(piece) for piece in pieces]
-            parts = [
-                Part(
-                    [piece.find(term) for term in hashes],
-                    piece.column("lengths"),
-                    visible=view.mask,
-                    allowed=allowed.view(piece).mask,
-                )
-                for piece, view in zip(pieces, views, strict=True)
-            ]
-            chunks = sum(view.chunks for view in views)
-            length = sum(view.length for view in views)
-            counted = np.array([part.frequencies() for part in parts], dtype=np.int64)
-            held = counted.reshape(len(parts), len(asked)).sum(axis=0).tolist()
-            corpus = Corpus(
-                chunks=chunks,
-                mean_length=length / chunks if chunks else 0.0,
-                frequencies=dict(zip(asked, held, strict=True)),
+            visible = Filter(connection, everything, seen.pieces)
+            return propose_by(
+                lambda space, vector: self._nearest(
+                    connection, space, vector, seen=seen, limit=limit
+                ),
+                _keyword(terms, seen=seen, visible=visible, limit=limit, stop=stop),
+                vectors=vectors,
+                spaces=self.spaces() if vectors else {},
             )
-            weights = bm25.term_weights(asked, stop=stop, corpus=corpus)
-            found = best(parts, weights=weights, corpus=corpus, limit=limit)
-            ids = [piece.column("ids") for piece in pieces]
-            keys = [pieces[part].first + int(ids[part][place]) for part, place in found]
-            return KeywordPool(tuple(map(ChunkKey, keys)), corpus)
 
     def check(self, *, deep: bool = False) -> list[str]:
         # On one snapshot: a write of another process is not a disagreement.
         with self._reading() as connection:
             problems = list(find_broken(connection))
             return problems + (list(find_disagreements(connection)) if deep else [])
-
-    def _prepare_engine(self) -> None:
-        """Make what the engine derives from vectors, where another engine stored them."""
-        with self._reading() as connection:
-            if not self._engine.unprepared(connection):
-                return
-        with self._writing() as connection:
-            for space in self._engine.unprepared(connection):
-                self._engine.rebuild(connection, space=space)
 
     def recovering(
         self, work: Callable[[], Answer], *, tell: Callable[[tuple[str, ...]], None]
@@ -309,6 +257,39 @@ class SqliteStore(SqliteDocuments, SqliteVectors, SqliteOverview, Store):
         self.close()
 
 
+def _keyword(
+    terms: Sequence[str], *, seen: Filter, visible: Filter, limit: int, stop: Collection[str]
+) -> KeywordPool:
+    """Return the best chunks by terms; reads their postings and nothing else of the index."""
+    pieces = seen.pieces
+    asked = list(dict.fromkeys(terms))
+    hashes = [term_counts.hash_of(term) for term in asked]
+    views = [visible.view(piece) for piece in pieces]
+    parts = [
+        Part(
+            [piece.find(term) for term in hashes],
+            piece.column("lengths"),
+            visible=view.mask,
+            allowed=seen.view(piece).mask,
+        )
+        for piece, view in zip(pieces, views, strict=True)
+    ]
+    chunks = sum(view.chunks for view in views)
+    length = sum(view.length for view in views)
+    counted = np.array([part.frequencies() for part in parts], dtype=np.int64)
+    held = counted.reshape(len(parts), len(asked)).sum(axis=0).tolist()
+    corpus = Corpus(
+        chunks=chunks,
+        mean_length=length / chunks if chunks else 0.0,
+        frequencies=dict(zip(asked, held, strict=True)),
+    )
+    weights = bm25.term_weights(asked, stop=stop, corpus=corpus)
+    found = best(parts, weights=weights, corpus=corpus, limit=limit)
+    ids = [piece.column("ids") for piece in pieces]
+    keys = [pieces[part].first + int(ids[part][place]) for part, place in found]
+    return KeywordPool(tuple(map(ChunkKey, keys)), corpus)
+
+
 def _holder(connection: apsw.Connection, name: str) -> Holder | None:
     row = connection.execute(_LEASE, (name,)).fetchone()
     return None if row is None else Holder(*row)
@@ -338,9 +319,9 @@ def _open_in_any_state(path: Path, *, engine: Engine) -> tuple[SqliteStore, tupl
     opened = _identity(path)
     try:
         with contextlib.suppress(StoreCorruptError):
-            return _prepared(SqliteStore.open(path, engine=engine)), ()
+            return SqliteStore.open(path, engine=engine), ()
         # A single failed read can look like damage: only what is seen twice is.
-        return _prepared(SqliteStore.open(path, engine=engine)), ()
+        return SqliteStore.open(path, engine=engine), ()
     except StoreCorruptError as error:
         return _replaced(path, opened, engine=engine, error=error)
     except StoreReadOnlyError as error:
@@ -349,16 +330,6 @@ def _open_in_any_state(path: Path, *, engine: Engine) -> tuple[SqliteStore, tupl
         store = SqliteStore.open(path, engine=engine, writable=False)
         notice = f"The index {path} can only be read ({error.__cause__})."
         return store, (f"{notice} You can search it, but it is not updated. {error.action}",)
-
-
-def _prepared(store: SqliteStore) -> SqliteStore:
-    try:
-        with contextlib.suppress(StoreBusyError, StoreFullError):  # searches are only slower
-            store._prepare_engine()  # noqa: SLF001 - part of opening it
-    except BaseException:
-        store.close()
-        raise
-    return store
 
 
 def _replaced(
@@ -373,7 +344,7 @@ def _replaced(
     with translated(path), alone(path):
         if damaged != _identity(path):
             with contextlib.suppress(StoreCorruptError):
-                store = _prepared(SqliteStore.open(path, engine=engine))
+                store = SqliteStore.open(path, engine=engine)
                 store.is_replacement = True
                 return store, (f"{what} It was set aside and is being rebuilt from the files.",)
         _require_readable(path)

@@ -11,17 +11,14 @@ import apsw
 
 from recollect.records import dataclass
 from recollect.stores.base import VectorPool
-from recollect.stores.sqlite.codes import forget_codes
-from recollect.stores.sqlite.filters import Filter
 from recollect.stores.sqlite.rows import check_tails, vector_id
 from recollect.stores.sqlite.scan import NumpyScan
 from recollect.types import ChunkKey
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from recollect.stores.sqlite.filters import Filter
     from recollect.stores.sqlite.vectors import Engine
-    from recollect.types import Scope, Vector, Vectors
+    from recollect.types import Vector
 
 _NAME = "sqlite-vec"
 _NEAREST = f"""
@@ -75,10 +72,10 @@ class SqliteVec:
             raise EngineMissingError(str(error)) from error
 
     def nearest(
-        self, connection: apsw.Connection, *, space: int, vector: Vector, scope: Scope, limit: int
+        self, connection: apsw.Connection, *, space: int, vector: Vector, seen: Filter, limit: int
     ) -> VectorPool:
         """Return the chunks in scope nearest to the vector, best first."""
-        condition, bindings = Filter(connection, scope).condition()
+        condition, bindings = seen.condition()
         rows = list(
             connection.execute(
                 _NEAREST.format(condition=condition), (vector.tobytes(), space, *bindings, limit)
@@ -88,19 +85,3 @@ class SqliteVec:
         return VectorPool(
             keys=tuple(ChunkKey(row[0]) for row in rows), cosines=tuple(row[1] for row in rows)
         )
-
-    def added(
-        self, connection: apsw.Connection, *, space: int, texts: Sequence[int], vectors: Vectors
-    ) -> None:
-        """Drop the other engine's codes, which would miss the new vectors."""
-        del texts, vectors
-        forget_codes(connection, space=space)
-
-    def rebuild(self, connection: apsw.Connection, *, space: int) -> None:
-        """Drop the other engine's codes, which would name deleted vectors."""
-        forget_codes(connection, space=space)
-
-    def unprepared(self, connection: apsw.Connection) -> Sequence[int]:
-        """Return nothing: it uses the vectors as they are."""
-        del connection
-        return ()

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from recollect.stores.base import Space, VectorPool
+from recollect.stores.sqlite.codes import add_codes, coded_texts, recode
 from recollect.stores.sqlite.documents import ADD_TEXT
-from recollect.stores.sqlite.missing import SqliteMissing, space_id
-from recollect.stores.sqlite.rows import (
-    TEXT_BITS,
-    blobs_of,
-    check_tail,
-    ids_in,
-    text_in,
-    vector_id,
-)
+from recollect.stores.sqlite.missing import SqliteMissing, chunk_vectors, space_id
+from recollect.stores.sqlite.rows import blobs_of, check_tail, ids_in, text_in, vector_id
 from recollect.stores.vectors import check_vectors, code_bytes
 from recollect.types import Background, ChunkKey, Fingerprint
 
@@ -28,7 +21,8 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from recollect.types import Scope, Vector, Vectors
+    from recollect.stores.sqlite.filters import Filter
+    from recollect.types import Vector, Vectors
 
 _SPACE = "SELECT id, dimensions FROM spaces WHERE fingerprint = ?"
 _SPACES = """
@@ -48,23 +42,6 @@ _WORDS = f"""
     CROSS JOIN chunks c ON c.id = asked.value
     CROSS JOIN word_codes w ON w.id = {vector_id("?2", "c.text_id")}
 """  # noqa: S608 - our own column names
-_UNUSED = f"""
-    SELECT count(*) FROM vectors v JOIN spaces s ON s.id = v.id >> {TEXT_BITS}
-    WHERE s.fingerprint NOT IN (SELECT value FROM json_each(?1))
-       OR NOT EXISTS (SELECT 1 FROM chunks c WHERE c.text_id = {text_in("v.id")})
-"""  # noqa: S608 - our own column names
-_STORED = """
-    SELECT coalesce(sum(vectors), 0), coalesce(sum(vectors) FILTER (
-        WHERE fingerprint NOT IN (SELECT value FROM json_each(?1))
-    ), 0) FROM spaces
-"""
-# Chunks that were deleted: each can leave one text without a chunk.
-_GONE = """
-    SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'chunks'), 0)
-        - (SELECT chunks FROM totals)
-"""
-_COUNTED = "unused vectors"
-_OTHERS = "SELECT id FROM spaces WHERE fingerprint NOT IN (SELECT value FROM json_each(?))"
 _DROP_UNUSED = f"""
     DELETE FROM vectors WHERE {text_in("id")} NOT IN (SELECT text_id FROM chunks);
     DELETE FROM word_codes WHERE {text_in("id")} NOT IN (SELECT text_id FROM chunks);
@@ -74,7 +51,7 @@ _DROP_VECTORS = f"""
     DELETE FROM vectors WHERE id BETWEEN {ids_in("?1")};
     DELETE FROM word_codes WHERE id BETWEEN {ids_in("?1")};
 """  # noqa: S608 - our own column names
-COUNT_VECTORS = f"""
+_COUNT_VECTORS = f"""
     UPDATE spaces SET vectors = (
         SELECT count(*) FROM vectors v WHERE v.id BETWEEN {ids_in("spaces.id")}
     )
@@ -94,20 +71,9 @@ class Engine(Protocol):
         """Load what the engine needs into a new connection."""
 
     def nearest(
-        self, connection: apsw.Connection, *, space: int, vector: Vector, scope: Scope, limit: int
+        self, connection: apsw.Connection, *, space: int, vector: Vector, seen: Filter, limit: int
     ) -> VectorPool:
         """Return the chunks in scope nearest to the vector, best first."""
-
-    def added(
-        self, connection: apsw.Connection, *, space: int, texts: Sequence[int], vectors: Vectors
-    ) -> None:
-        """Update what the engine derives from vectors after those of these texts were stored."""
-
-    def rebuild(self, connection: apsw.Connection, *, space: int) -> None:
-        """Rebuild what the engine derives from the vectors of a space."""
-
-    def unprepared(self, connection: apsw.Connection) -> Sequence[int]:
-        """Return the spaces that the engine would search faster after `rebuild`."""
 
 
 class SqliteVectors(SqliteMissing):
@@ -156,7 +122,7 @@ class SqliteVectors(SqliteMissing):
                 (len(added), space),
             )
             texts = [numbers[place] for place in added]
-            self._engine.added(connection, space=space, texts=texts, vectors=vectors[added])
+            add_codes(connection, space=space, texts=texts, vectors=vectors[added])
 
     def spaces(self) -> Mapping[Fingerprint, Space]:
         with self._reading() as connection:
@@ -180,47 +146,43 @@ class SqliteVectors(SqliteMissing):
                 connection.execute("UPDATE spaces SET is_published = (id = ?)", (space,))
 
     def prune(self, *, keep: Collection[Fingerprint]) -> int:
-        kept = json.dumps([str(fingerprint) for fingerprint in keep])
+        kept = {str(fingerprint) for fingerprint in keep}
         with self._reading() as connection:
-            stored, others = connection.execute(_STORED, (kept,)).get
-            few = max(_FEW, _FEW_SHARE * stored)
-            gone = connection.execute(_GONE).get
-            if others + self._unused_at_most(connection, gone=gone) <= few:
-                return 0
-            unused = int(connection.execute(_UNUSED, (kept,)).get)
-        if unused <= few:
-            self.put_meta(_COUNTED, json.dumps([gone, unused]))
+            used = chunk_vectors(connection).texts
+            rows = list(connection.execute("SELECT id, fingerprint, vectors FROM spaces"))
+            others = [space for space, name, _ in rows if name not in kept]
+            unused = sum(
+                vectors
+                if space in others
+                else int(np.count_nonzero(~np.isin(coded_texts(connection, space), used)))
+                for space, _, vectors in rows
+            )
+        if unused <= max(_FEW, _FEW_SHARE * sum(vectors for *_, vectors in rows)):
             return 0
         with self._writing() as connection:
-            for (space,) in list(connection.execute(_OTHERS, (kept,))):
+            for space in others:
                 connection.execute("DELETE FROM codes WHERE space = ?", (space,))
                 connection.execute(_DROP_VECTORS, (space, space))
                 connection.execute("DELETE FROM spaces WHERE id = ?", (space,))
             connection.execute(_DROP_UNUSED)
-            connection.execute(COUNT_VECTORS)
+            connection.execute(_COUNT_VECTORS)
             for (space,) in list(connection.execute("SELECT id FROM spaces")):
-                self._engine.rebuild(connection, space=space)
+                recode(connection, space=space)
         return unused
 
-    def _unused_at_most(self, connection: apsw.Connection, *, gone: int) -> float:
-        """Return how many vectors can be unused, from the last count and what is gone since."""
-        counted = self.meta(_COUNTED).get(_COUNTED)
-        if counted is None:
-            return math.inf
-        before, unused = json.loads(counted)
-        spaces = connection.execute("SELECT count(*) FROM spaces").get
-        return unused + (gone - before) * spaces if gone >= before else math.inf
-
     def _nearest(
-        self, fingerprint: Fingerprint, vector: Vector, *, scope: Scope, limit: int
+        self,
+        connection: apsw.Connection,
+        fingerprint: Fingerprint,
+        vector: Vector,
+        *,
+        seen: Filter,
+        limit: int,
     ) -> VectorPool:
-        with self._reading() as connection:
-            space = space_id(connection, fingerprint)
-            if space is None:
-                return VectorPool((), ())
-            return self._engine.nearest(
-                connection, space=space, vector=vector, scope=scope, limit=limit
-            )
+        space = space_id(connection, fingerprint)
+        if space is None:
+            return VectorPool((), ())
+        return self._engine.nearest(connection, space=space, vector=vector, seen=seen, limit=limit)
 
     def word_codes(
         self, fingerprint: Fingerprint, *, keys: Sequence[ChunkKey]
