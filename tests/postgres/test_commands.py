@@ -17,8 +17,9 @@ from tests.support.notes import chunk_of, document_of, put_document
 from tests.support.postgres import host_of, server_of, url_of
 
 from recollect.config import Setup
-from recollect.config.databases import copy_memory, prepare_database
+from recollect.config.databases import copy_memory
 from recollect.errors import ConfigError, RecollectError
+from recollect.stores.postgres.admin import prepare_database
 from recollect.stores.postgres.schema import MIGRATIONS
 from recollect.stores.pushed import PushedChange
 

@@ -93,7 +93,7 @@ def test_a_memory_works_on_after_a_restart(server: Server, memory: Memory, write
     assert ["memory/lamp.md"] == found(memory, "lamp")
 
 
-def test_health_tells_the_reason_and_requests_fail_once_the_database_is_known_to_be_away(
+def test_health_tells_the_reason_and_requests_fail_while_the_database_is_away(
     server: Server, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connect, "_POOL_SECONDS", 10 * PATIENCE_SECONDS)  # a search need not wait

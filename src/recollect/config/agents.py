@@ -11,12 +11,10 @@ from recollect.config import Places, agent_of
 from recollect.errors import StoreError
 from recollect.reports import AgentStatus
 from recollect.stores.notes import workspace_of
-from recollect.stores.registry import SUFFIX, check_engine, inspect_file, remove_file
+from recollect.stores.registry import SUFFIX, inspect_file, remove_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from recollect.stores.registry import EngineCheck
 
 
 def list_agents(environ: Mapping[str, str] | None = None) -> list[AgentStatus]:
@@ -49,11 +47,6 @@ def has_agent(agent: str, *, environ: Mapping[str, str] | None = None) -> bool:
 def _index_of(agent: str, environ: Mapping[str, str] | None) -> Path:
     places = Places.of(os.environ if environ is None else environ)
     return places.index_of(agent_of(Path(), named=agent))
-
-
-def check_store_engine() -> EngineCheck:
-    """Check that the library behind index files works here."""
-    return check_engine()
 
 
 def _described(path: Path) -> AgentStatus:

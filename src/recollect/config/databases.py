@@ -11,13 +11,11 @@ from recollect.stores.copy import copy_pushed, copy_store, differences, pushed_d
 from recollect.stores.notes import workspace_of
 from recollect.stores.pushed import PUSHED
 from recollect.stores.registry import (
-    describe_database,
-    index_database,
-    is_same_store,
+    is_database,
+    needing_psycopg,
     open_host,
     open_store,
     parse_address,
-    prepare_database,
     remove_file,
 )
 
@@ -27,8 +25,6 @@ if TYPE_CHECKING:
     from recollect.config import Setup
     from recollect.reports import CopiedMemory
     from recollect.stores.base import Store
-
-__all__ = ["copy_memory", "database_of", "describe_database", "index_database", "prepare_database"]
 
 _FILE = "file:"
 _SHOWN = 5  # differences in an error
@@ -43,10 +39,10 @@ def database_of(setup: Setup, given: str | None) -> str:
     """
     address = given or setup.config.store
     try:
-        is_database = parse_address(address) not in (_FILE, "ram:")
+        address = parse_address(address)
     except ValueError as error:
         raise ConfigError("This is not the address of a store.", action=f"Give {error}.") from None
-    if not is_database:
+    if not is_database(address):
         raise ConfigError(
             f"`store` is {address}, which is not a database.",
             action="Give the address of one, postgresql://user@host/database.",
@@ -65,7 +61,7 @@ def copy_memory(setup: Setup, source: str, target: str) -> CopiedMemory:
 
     """
     source, target = _full(setup, source), _full(setup, target)
-    if is_same_store(source, target):
+    if _is_same_store(source, target):
         raise ConfigError("Both addresses name the same store.", action="Name another one as TO.")
     with _removed_if_failed(source), contextlib.closing(_open(setup, source)) as old:
         if not old.holds():
@@ -97,6 +93,15 @@ def copy_memory(setup: Setup, source: str, target: str) -> CopiedMemory:
                     action="Run it again while nothing else writes to either of them.",
                 )
     return copied
+
+
+def _is_same_store(one: str, other: str) -> bool:
+    if one == other or not (is_database(one) and is_database(other)):
+        return one == other
+    with needing_psycopg():
+        from recollect.stores.postgres.admin import is_same_database  # noqa: PLC0415 - heavy
+
+    return is_same_database(one, other)
 
 
 def _copy_documents(setup: Setup, source: str, target: str) -> list[str]:

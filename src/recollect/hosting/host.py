@@ -6,7 +6,7 @@ any number of servers can serve any number of memories, and none keeps a state t
 
 from __future__ import annotations
 
-import contextlib
+from contextlib import closing
 from typing import TYPE_CHECKING, Self
 
 from recollect.config import Setup
@@ -15,13 +15,13 @@ from recollect.parts import Models
 from recollect.stores.registry import open_host
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from recollect.config import Config
-    from recollect.stores.postgres.host import PostgresHost
+    from recollect.stores.postgres.host import PostgresHost, PostgresTokens
     from recollect.stores.postgres.queue import PostgresQueue
-    from recollect.stores.postgres.tokens import PostgresTokens
 
 
 class MemoryHost:
@@ -84,17 +84,13 @@ class MemoryHost:
             purpose=purpose,
         )
 
-    @contextlib.contextmanager
-    def tokens(self) -> Iterator[PostgresTokens]:
+    def tokens(self) -> AbstractContextManager[PostgresTokens]:
         """Open the tokens of all memories, for one thread."""
-        with contextlib.closing(self._host.tokens()) as tokens:
-            yield tokens
+        return closing(self._host.tokens())
 
-    @contextlib.contextmanager
-    def queue(self) -> Iterator[PostgresQueue]:
+    def queue(self) -> AbstractContextManager[PostgresQueue]:
         """Open the queue of work, for one thread."""
-        with contextlib.closing(self._host.queue()) as queue:
-            yield queue
+        return closing(self._host.queue())
 
     def close(self) -> None:
         """Release the connections and the models."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
-    from recollect.stores.postgres.tokens import PostgresTokens
+    from recollect.stores.postgres.host import PostgresTokens
 
 
 __all__ = ["Token", "create_token", "find_token", "named_agent", "revoke_token"]

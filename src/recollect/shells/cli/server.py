@@ -14,13 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recollect.config.databases import (
-    copy_memory,
-    database_of,
-    describe_database,
-    index_database,
-    prepare_database,
-)
+from recollect.config.databases import copy_memory, database_of
 from recollect.errors import RecollectError, UsageError
 from recollect.shape import json_of
 from recollect.shells.cli.output import write_json
@@ -35,6 +29,7 @@ from recollect.shells.cli.shared import (
 )
 from recollect.shells.render import server as render
 from recollect.shells.render.shared import plural
+from recollect.stores.registry import needing_psycopg
 from recollect.text.days import end_of
 
 if TYPE_CHECKING:
@@ -62,9 +57,12 @@ def init_database(options: SharedOptions, *, address: str | None, citus: bool) -
     ADDRESS is postgresql://user@host/database of a role that may create extensions, roles and
     tables. Default: the setting `store`. Running it again changes nothing.
     """
+    with needing_psycopg():
+        from recollect.stores.postgres import admin  # noqa: PLC0415 - heavy
+
     where = database_of(options.setup(can_ask=False), address)
-    applied = prepare_database(where, citus=citus)
-    status = describe_database(where)
+    applied = admin.prepare_database(where, citus=citus)
+    status = admin.describe_database(where)
     options.print({**json_of(status), "applied": applied}, render.prepared_text(status, applied))
 
 
@@ -73,6 +71,9 @@ def init_database(options: SharedOptions, *, address: str | None, citus: bool) -
 @shared_options
 def show_database(options: SharedOptions, *, address: str | None) -> None:
     """Show the server, its extensions and the version of the tables."""
+    with needing_psycopg():
+        from recollect.stores.postgres.admin import describe_database  # noqa: PLC0415 - heavy
+
     status = describe_database(database_of(options.setup(can_ask=False), address))
     options.print(status, render.database_text(status))
     if status.version != status.newest:
@@ -87,6 +88,9 @@ def index_vectors(options: SharedOptions, *, address: str | None) -> None:
 
     Agents search and write meanwhile. Run it once a day, with a role that sees all memories.
     """
+    with needing_psycopg():
+        from recollect.stores.postgres.admin import index_database  # noqa: PLC0415 - heavy
+
     done = index_database(database_of(options.setup(can_ask=False), address))
     options.print(done, render.indexed_text(done))
 

@@ -125,15 +125,11 @@ def _secrets(found: Sequence[FoundSecret]) -> Check:
 
 def examine(open_memory: Callable[[], AbstractContextManager[Memory]]) -> list[Check]:
     """Check Python, the store, the workspace, the index, the facts, the models and the provider."""
-    from recollect.config.agents import check_store_engine  # noqa: PLC0415 - loads SQLite
     from recollect.facts.book import FactFilter  # noqa: PLC0415 - not needed for --help
+    from recollect.stores.registry import check_engine  # noqa: PLC0415 - loads SQLite
     from recollect.text.files import open_to_others  # noqa: PLC0415
 
-    engine = check_store_engine()
-    checks = [
-        _good("python", platform.python_version()),
-        Check(engine.name, works=engine.works, detail=engine.detail, action=engine.action or None),
-    ]
+    checks = [_good("python", platform.python_version()), check_engine()]
     try:
         with open_memory() as memory:
             status = memory.status(deep=True)

@@ -32,7 +32,7 @@ from recollect.stores.postgres.near import EFFORT
 from recollect.stores.postgres.schema import BEGIN_WRITING, MIGRATIONS, SCHEMA, VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     Row = tuple[Any, ...]
     Connection = psycopg.Connection[Row]
@@ -43,9 +43,6 @@ MOST_CONNECTIONS = 10
 _POOL_SECONDS = 10.0  # to wait for one of them
 # A pool waits twice as long after each attempt to connect; after this we ask it to start over.
 _RECONNECT_SECONDS = 2.0
-_AWAY_SECONDS = 1.0  # to wait for a server that is known to be away
-_MOST_KEPT = 1_000  # counts of terms of a tenant
-_MOST_TENANTS = 1_000  # whose counts are kept
 _LOCK_MS = 30_000  # a writer holds a tenant for one transaction, far below this
 _DEFAULTS = {
     "application_name": "recollect",
@@ -155,23 +152,6 @@ def require_version(version: int, *, location: str) -> None:
         )
 
 
-class Frequencies:
-    """In how many chunks of a tenant its frequent terms occur, as of one state of it.
-
-    Counting them takes longer than anything else about a search of a large memory.
-    """
-
-    def __init__(self) -> None:
-        self.state: tuple[int, dict[int, int]] = (-1, {})
-        """The number of changes, and the counts. Threads share it: it is replaced, not changed."""
-
-    def keep(self, changes: int, counts: dict[int, int]) -> None:
-        """Remember counts; those of another state are forgotten."""
-        known, kept = self.state
-        is_full = len(kept) > _MOST_KEPT
-        self.state = (changes, counts if is_full or changes != known else {**kept, **counts})
-
-
 class Database:
     """What all sessions of one address share: connections, and what was learned of the tables."""
 
@@ -185,19 +165,12 @@ class Database:
             open=True,
             configure=_configure,
         )
-        self.away = ""
-        """Why the server could not be reached, until there is a connection again."""
         self.tables: dict[str, int] = {}
         """Tables of spaces that were seen, with their dimensions: they are never dropped."""
+        self.frequencies: dict[str, tuple[int, Mapping[int, int]]] = {}
+        """Counts of the frequent terms of each tenant: see `keyword.count_terms`."""
         self.indexes: dict[str, tuple[bool, float]] = {}
         """Whether an index of vectors is there, and until when that is believed."""
-        self._frequencies: dict[str, Frequencies] = {}
-
-    def frequencies(self, tenant: str) -> Frequencies:
-        """Return what is known of the terms of a tenant."""
-        if len(self._frequencies) > _MOST_TENANTS:
-            self._frequencies = {}
-        return self._frequencies.setdefault(tenant, Frequencies())
 
 
 _databases: dict[str, Database] = {}
@@ -336,23 +309,18 @@ class Session:
     @contextlib.contextmanager
     def _free_connection(self, pool: ConnectionPool[Connection]) -> Iterator[Connection]:
         """Lend a connection; if there is none in time, find out why."""
-        limit, shared = _patience.get(), self.shared
+        limit = _patience.get()
         seconds = _POOL_SECONDS if limit is None else min(limit, _POOL_SECONDS)
         ends_at = time.monotonic() + seconds
-        before = _failures(pool)
         while True:
-            left = ends_at - time.monotonic()
-            most = _AWAY_SECONDS if shared.away else _RECONNECT_SECONDS
+            left = max(0.001, ends_at - time.monotonic())
             try:
-                connection = pool.getconn(timeout=max(0.001, min(left, most)))
-                shared.away = ""
+                connection = pool.getconn(timeout=min(left, _RECONNECT_SECONDS))
                 break
             except PoolTimeout:
-                if not shared.away and (left <= most or _failures(pool) > before):
-                    shared.away = self._why_away()
-                if shared.away:
-                    raise psycopg.OperationalError(shared.away) from None
-                if left > most:
+                with patience(_RECONNECT_SECONDS):
+                    connected(self.address).close()  # tells why it fails, which the pool does not
+                if left > _RECONNECT_SECONDS:
                     continue
                 raise StoreBusyError(
                     f"All {MOST_CONNECTIONS} connections of this process to {self.location} have "
@@ -367,15 +335,6 @@ class Session:
         finally:
             pool.putconn(connection)
 
-    def _why_away(self) -> str:
-        """Return why the server cannot be reached, which the pool does not say; "" if it can."""
-        try:
-            with patience(_RECONNECT_SECONDS):
-                connected(self.address).close()
-        except psycopg.OperationalError as error:
-            return str(error)
-        return ""
-
 
 def _configure(connection: Connection) -> None:
     """Prepare a new connection of a pool.
@@ -386,10 +345,6 @@ def _configure(connection: Connection) -> None:
     register(connection)
     if connection.execute("SELECT pg_backend_pid()").fetchone() != (connection.info.backend_pid,):
         connection.prepare_threshold = None
-
-
-def _failures(pool: ConnectionPool[Connection]) -> int:
-    return pool.get_stats().get("connections_errors", 0)
 
 
 @contextlib.contextmanager

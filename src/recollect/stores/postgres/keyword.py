@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recollect.records import dataclass
 from recollect.stores import bm25
 from recollect.stores.base import Corpus
 from recollect.stores.postgres.connect import run
 from recollect.stores.postgres.rows import term_number
-from recollect.stores.postgres.tenant import TenantTables
-from recollect.types import ChunkKey
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from recollect.stores.postgres.connect import Connection, Cursor, Row
     from recollect.stores.postgres.rows import Condition
@@ -27,7 +24,7 @@ _STATISTICS = """
     WHERE p.tenant = %s AND p.term = ANY(%s) GROUP BY p.term
     UNION ALL SELECT 'all', 0, t.chunks, t.length, t.changes FROM tenants t WHERE t.tenant = %s
     UNION ALL SELECT 'fact', 0, 0, 0, 0 WHERE EXISTS (SELECT 1 FROM facts f WHERE f.tenant = %s)
-    UNION ALL SELECT 'unseen', 0, count(*), coalesce(sum(c.length), 0), 0
+    UNION ALL SELECT 'unseen', 0, -count(*), -coalesce(sum(c.length), 0), 0
     FROM unseen u JOIN chunks c ON c.tenant = %s AND c.id = u.chunk
     UNION ALL SELECT 'unseen term', p.term, count(*), 0, 0 FROM postings p
     WHERE p.tenant = %s AND p.term = ANY(%s) AND EXISTS (SELECT 1 FROM unseen)
@@ -84,154 +81,94 @@ _AMONG = """
 """
 # Of a term: so many postings take longer to count and to add up than to look up for some chunks.
 _FREQUENT = 1_000
+_MOST_TENANTS = 1_000  # whose counts are kept
 _ROUNDED_UP = 1 + 1e-9  # sums in another order differ in their last digits
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What the statement for a pool is made of."""
+def count_terms(
+    connection: Connection,
+    terms: Sequence[str],
+    *,
+    scope: Scope,
+    tenant: str,
+    kept: dict[str, tuple[int, Mapping[int, int]]],
+) -> tuple[Corpus, bool]:
+    """Return the statistics of what the audience may see, and whether there are facts.
 
-    words: list[str]
-    terms: list[int]
-    weights: list[float]
-    formula: tuple[float, float, float]
-    among: str
-    values: tuple[object, ...]
+    Facts of others are left out: otherwise the score of a word would tell how often it occurs in
+    them. Counting frequent terms takes longer than anything else about a search of a large memory,
+    so `kept` has their counts by tenant, with the number of its changes.
+    """
+    numbers = {term: term_number(term) for term in terms}
+    asked = list(numbers.values())
 
-    def split(
-        self, is_frequent: Sequence[bool]
-    ) -> tuple[tuple[list[int], list[float]], tuple[list[int], list[float]]]:
-        """Return the terms and weights of the rare terms, and those of the frequent ones."""
-        rare: tuple[list[int], list[float]] = ([], [])
-        frequent: tuple[list[int], list[float]] = ([], [])
-        for term, weight, is_one in zip(self.terms, self.weights, is_frequent, strict=True):
-            terms, weights = frequent if is_one else rare
-            terms.append(term)
-            weights.append(weight)
-        return rare, frequent
+    def count(unknown: list[int]) -> tuple[int, list[Row]]:
+        values = (tenant, sorted(scope.audience), tenant, unknown, *[tenant] * 4, asked)
+        rows = run(connection, _STATISTICS, values).fetchall()
+        return sum(row[4] for row in rows), rows
 
-
-class PostgresKeywords(TenantTables):
-    """Finds chunks by terms."""
-
-    def _pool(
-        self, connection: Connection, asked: _Asked, *, corpus: Corpus, limit: int
-    ) -> Callable[[], tuple[ChunkKey, ...]]:
-        """Ask for the pool; return what reads the answer."""
-        if not asked.terms:
-            return tuple
-        is_frequent = [corpus.frequencies[term] >= _FREQUENT for term in asked.words]
-        own = (*asked.formula, self._tenant)
-        if all(is_frequent) or not any(is_frequent):
-            statement = _POOL
-            values = (asked.terms, asked.weights, *own, *asked.values, limit)
-        else:
-            statement = _POOL_BY_RARE
-            rare, frequent = asked.split(is_frequent)
-            most = sum(frequent[1]) * bm25.MOST * _ROUNDED_UP
-            values = (
-                *(*rare, *frequent),
-                *(*own, *asked.values),
-                *(max(limit - 1, 0), most, most),
-                *own,
-                *(*own, *asked.values, limit),
-            )
-        rows = run(connection, statement.format(among=asked.among), values)
-        return lambda: tuple(ChunkKey(row[0]) for row in rows.fetchall())
-
-    def _statistics(
-        self, connection: Connection, terms: Sequence[str], *, scope: Scope
-    ) -> Callable[[], tuple[Corpus, bool]]:
-        """Ask for the statistics of what the audience may see, and whether there are facts.
-
-        Facts of others are left out: otherwise the score of a word would tell how often it occurs
-        in them. Returns what reads the answer.
-        """
-        numbers = {term: term_number(term) for term in terms}
-        asked = list(numbers.values())
-        known = self._session.shared.frequencies(self._tenant)
-        known_at, kept = known.state
-        unknown = [number for number in asked if number not in kept]
-        rows = self._count(connection, unknown, asked, scope=scope)
-
-        def read() -> tuple[Corpus, bool]:
-            counted = _Counted.of(rows.fetchall())
-            if counted.changes == known_at:
-                held = {**counted.held, **{each: kept[each] for each in asked if each in kept}}
-            elif len(unknown) < len(asked):  # what is kept is of another state
-                again = self._count(connection, asked, asked, scope=scope)
-                held = _Counted.of(again.fetchall()).held
-            else:
-                held = counted.held
-            often = {each: count for each, count in held.items() if count >= _FREQUENT}
-            known.keep(counted.changes, often)
-            return counted.corpus(numbers, held), counted.has_facts
-
-        return read
-
-    def _count(
-        self, connection: Connection, numbers: list[int], asked: list[int], *, scope: Scope
-    ) -> Cursor:
-        own = self._tenant
-        unseen = (own, sorted(scope.audience))
-        return run(connection, _STATISTICS, (*unseen, own, numbers, own, own, own, own, asked))
-
-
-@dataclass(slots=True)
-class _Counted:
-    """The rows of _STATISTICS."""
-
-    held: dict[int, int]
-    unseen: dict[int, int]
-    chunks: int = 0
-    length: int = 0
-    changes: int = 0
-    has_facts: bool = False
-
-    @classmethod
-    def of(cls, rows: Sequence[Row]) -> _Counted:
-        """Read the rows."""
-        counted = cls({}, {})
-        for kind, term, count, length, changes in rows:
-            if kind == "term":
-                counted.held[term] = count
-            elif kind == "unseen term":
-                counted.unseen[term] = count
-            elif kind == "fact":
-                counted.has_facts = True
-            else:
-                sign = -1 if kind == "unseen" else 1
-                counted.chunks += sign * count
-                counted.length += sign * int(length)
-                counted.changes += changes
-        return counted
-
-    def corpus(self, numbers: Mapping[str, int], held: Mapping[int, int]) -> Corpus:
-        """Return the statistics of the terms, given how many chunks have each."""
-        return Corpus(
-            chunks=self.chunks,
-            mean_length=self.length / self.chunks if self.chunks else 0.0,
-            frequencies={
-                term: int(held.get(number, 0) - self.unseen.get(number, 0))
-                for term, number in numbers.items()
-            },
-        )
-
-
-def asked_terms(
-    terms: Sequence[str], stop: Collection[str], corpus: Corpus, condition: Condition | None
-) -> _Asked:
-    """Return what the statement for the pool of a question is made of."""
-    found = [term for term in terms if corpus.frequencies[term]]
-    return _Asked(
-        found,
-        [term_number(term) for term in found],
-        bm25.term_weights(found, stop=stop, corpus=corpus).tolist() if found else [],
-        (
-            bm25.MOST,
-            bm25.K1 * (1 - bm25.B),
-            bm25.K1 * bm25.B / (corpus.mean_length or 1.0),
-        ),
-        _AMONG.format(condition=condition) if condition else "",
-        tuple(condition.values) if condition else (),
+    known_at, known = kept.get(tenant, (0, {}))
+    changes, rows = count([number for number in asked if number not in known])
+    if changes != known_at and known:
+        known = {}
+        changes, rows = count(asked)
+    held = {**known, **{term: count for kind, term, count, *_ in rows if kind == "term"}}
+    if len(kept) > _MOST_TENANTS:
+        kept.clear()
+    kept[tenant] = changes, {term: count for term, count in held.items() if count >= _FREQUENT}
+    unseen = {term: count for kind, term, count, *_ in rows if kind == "unseen term"}
+    chunks = sum(row[2] for row in rows if row[0] in {"all", "unseen"})
+    corpus = Corpus(
+        chunks=chunks,
+        mean_length=int(sum(row[3] for row in rows)) / chunks if chunks else 0.0,
+        frequencies={
+            term: held.get(number, 0) - unseen.get(number, 0) for term, number in numbers.items()
+        },
     )
+    return corpus, any(row[0] == "fact" for row in rows)
+
+
+def ask_pool(  # noqa: PLR0913 - what the statement is made of
+    connection: Connection,
+    terms: Sequence[str],
+    *,
+    stop: Collection[str],
+    corpus: Corpus,
+    condition: Condition | None,
+    tenant: str,
+    limit: int,
+) -> Cursor | None:
+    """Ask for the chunks with the highest scores, best first; None if no chunk has a term."""
+    found = [term for term in terms if corpus.frequencies[term]]
+    if not found:
+        return None
+    weights = bm25.term_weights(found, stop=stop, corpus=corpus).tolist()
+    rare, frequent = (
+        [
+            (term_number(term), weight)
+            for term, weight in zip(found, weights, strict=True)
+            if (corpus.frequencies[term] >= _FREQUENT) is is_frequent
+        ]
+        for is_frequent in (False, True)
+    )
+    norm = (bm25.K1 * (1 - bm25.B), bm25.K1 * bm25.B / (corpus.mean_length or 1.0))
+    own = (bm25.MOST, *norm, tenant)
+    among = _AMONG.format(condition=condition) if condition else ""
+    filtered = (*own, *(condition.values if condition else ()))
+    if rare and frequent:
+        most = sum(weight for _, weight in frequent) * bm25.MOST * _ROUNDED_UP
+        statement = _POOL_BY_RARE
+        values = (
+            *(*_columns(rare), *_columns(frequent)),
+            *filtered,
+            *(max(limit - 1, 0), most, most),
+            *own,
+            *(*filtered, limit),
+        )
+    else:
+        statement, values = _POOL, (*_columns(rare or frequent), *filtered, limit)
+    return run(connection, statement.format(among=among), values)
+
+
+def _columns(weighed: Sequence[tuple[int, float]]) -> tuple[list[int], list[float]]:
+    return [term for term, _ in weighed], [weight for _, weight in weighed]

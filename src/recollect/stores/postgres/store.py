@@ -20,12 +20,12 @@ from recollect.stores.postgres.connect import (
     translated,
 )
 from recollect.stores.postgres.documents import PostgresDocuments
-from recollect.stores.postgres.keyword import PostgresKeywords, asked_terms
+from recollect.stores.postgres.keyword import ask_pool, count_terms
 from recollect.stores.postgres.overview import PostgresOverview
 from recollect.stores.postgres.rows import hidden_sql, scope_condition
 from recollect.stores.postgres.schema import TABLES, version_of
 from recollect.stores.postgres.vectors import SPACES, NearQuestion, PostgresVectors, spaces_of
-from recollect.types import Scope
+from recollect.types import ChunkKey, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -69,7 +69,7 @@ _PUT_LEASE = """
 _KEPT_BY_CLEAR = ("tenants", "leases", "meta", "pushed", "pushed_versions")
 
 
-class PostgresStore(PostgresDocuments, PostgresKeywords, PostgresVectors, PostgresOverview, Store):
+class PostgresStore(PostgresDocuments, PostgresVectors, PostgresOverview, Store):
     """A Store in a PostgreSQL database."""
 
     def share(self) -> tuple[PostgresStore, tuple[str, ...]]:
@@ -171,17 +171,26 @@ class PostgresStore(PostgresDocuments, PostgresKeywords, PostgresVectors, Postgr
         with self._session.reading() as connection:
             condition = scope_condition(connection, scope, tenant=self._tenant)
             tables = {each: self._vector_table(connection, each) for each in vectors}
-            with connection.pipeline():
-                read_statistics = self._statistics(connection, terms, scope=scope)
-                stored_spaces = run(connection, SPACES, (self._tenant,))
-            corpus, has_facts = read_statistics()
-            spaces = spaces_of(stored_spaces.fetchall())
-            has_filter = has_facts or not scope.is_open
-            asked = asked_terms(terms, stop, corpus, condition if has_filter else None)
+            corpus, has_facts = count_terms(
+                connection,
+                terms,
+                scope=scope,
+                tenant=self._tenant,
+                kept=self._session.shared.frequencies,
+            )
             if not corpus.chunks:
                 return Proposals(KeywordPool((), corpus), {})
             with connection.pipeline():
-                read_pool = self._pool(connection, asked, corpus=corpus, limit=limit)
+                stored_spaces = run(connection, SPACES, (self._tenant,))
+                pool = ask_pool(
+                    connection,
+                    terms,
+                    stop=stop,
+                    corpus=corpus,
+                    condition=condition if has_facts or not scope.is_open else None,
+                    tenant=self._tenant,
+                    limit=limit,
+                )
                 read_near = {
                     each: [
                         self._near(
@@ -193,7 +202,9 @@ class PostgresStore(PostgresDocuments, PostgresKeywords, PostgresVectors, Postgr
                     ]
                     for each, table in tables.items()
                 }
-            keyword = KeywordPool(read_pool(), corpus)
+            found = pool.fetchall() if pool else []
+            keyword = KeywordPool(tuple(ChunkKey(row[0]) for row in found), corpus)
+            spaces = spaces_of(stored_spaces.fetchall())
             near = {
                 each: Near(spaces.get(each), tuple(read() for read in reads))
                 for each, reads in read_near.items()
