@@ -40,21 +40,19 @@ class CachedVectors:
 
     def reuse(self, digests: Sequence[str]) -> frozenset[str]:
         """Store the vectors that the cache holds of these texts; return their digests."""
-        words: dict[str, bytes] = {}
 
-        def look(cache: VectorCache) -> dict[str, Vector]:
-            if self.with_words:  # a vector without them is no help
-                words.update(cache.words(self.fingerprint, digests=digests))
-            wanted = list(words) if self.with_words else digests
-            return cache.get(self.fingerprint, digests=wanted, today=self.today)
+        def look(cache: VectorCache) -> dict[str, tuple[Vector, bytes]]:
+            return cache.get(self.fingerprint, digests=digests, today=self.today)
 
-        found = self._asked(look) or {}
+        held = (self._asked(look) or {}).items()
+        # A vector without word codes is no help if the provider has some.
+        found = {digest: own for digest, own in held if own[1] or not self.with_words}
         if found:
             self.store.put_vectors(
                 self.fingerprint,
                 digests=list(found),
-                vectors=np.stack(list(found.values())),
-                words=[words[digest] for digest in found] if self.with_words else None,
+                vectors=np.stack([vector for vector, _ in found.values()]),
+                words=[codes for _, codes in found.values()] if self.with_words else None,
             )
         return frozenset(found)
 

@@ -11,6 +11,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from recollect.records import dataclass
+from recollect.types import Known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
         ChunkKey,
         Document,
         Fingerprint,
-        Known,
         Scope,
         SourceKind,
         SupersededFact,
@@ -80,7 +80,6 @@ class Loaded:
 
     keys: tuple[ChunkKey, ...]
     chunks: Sequence[Chunk]
-    """A store may make each when it is first asked for: scoring needs only the columns below."""
     paths: Sequence[str]
     sources: Sequence[SourceKind]
     start_lines: Sequence[int]
@@ -193,6 +192,17 @@ class DocumentWrite:
     expected: Expected = ...
     """The stored state when the caller decided to write."""
 
+    @property
+    def name(self) -> Name:
+        """The name of the document."""
+        return self.document.source, self.document.path
+
+    @property
+    def known(self) -> Known:
+        """The stored state after the write of a document with its chunks."""
+        new = self.document
+        return Known(new.path, new.source, new.digest, new.stat, self.recipe, new.is_settled)
+
 
 def published_in(spaces: Mapping[Fingerprint, Space]) -> Fingerprint | None:
     """Return the space that searches use."""
@@ -203,8 +213,7 @@ def is_expected(
     write: DocumentWrite, known: Callable[[Iterable[Name]], Mapping[Name, Known]]
 ) -> bool:
     """Return whether the state that a write expects is the stored one, which `known` returns."""
-    name = (write.document.source, write.document.path)
-    return write.expected is ... or write.expected == known([name]).get(name)
+    return write.expected is ... or write.expected == known([write.name]).get(write.name)
 
 
 class Store(Protocol):

@@ -39,9 +39,22 @@ def bm25(
 ) -> tuple[npt.NDArray[np.float64], float]:
     """Return the scores of all loaded chunks, and that of one about nothing but the query."""
     weights = term_weights(question.terms, stop=question.stop, corpus=corpus)
-    frequencies = loaded.counts @ np.array(FIELD_WEIGHTS, dtype=np.float64)
-    counted = saturated(frequencies, norms(loaded.lengths, corpus=corpus)[:, None])
-    return counted @ weights, float(weights.sum()) * MOST
+    found = scores(loaded.counts, lengths=loaded.lengths, weights=weights, corpus=corpus)
+    return found, float(weights.sum()) * MOST
+
+
+def scores(
+    counts: npt.NDArray[np.uint8],
+    *,
+    lengths: npt.NDArray[np.int64],
+    weights: npt.NDArray[np.float64],
+    corpus: Corpus,
+) -> npt.NDArray[np.float64]:
+    """Return the scores of chunks with these term counts, chunk by term by field."""
+    frequencies = counts @ np.array(FIELD_WEIGHTS, dtype=np.float64)
+    counted = saturated(frequencies, norms(lengths, corpus=corpus)[:, None])
+    summed: npt.NDArray[np.float64] = counted @ weights
+    return summed
 
 
 def term_weights(

@@ -38,55 +38,46 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 Answer = TypeVar("Answer")
 
-_VERSION = 2
+_VERSION = 3
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS spaces (
+CREATE TABLE spaces (
     id INTEGER PRIMARY KEY,
     fingerprint TEXT NOT NULL UNIQUE,
     mean REAL,
     deviation REAL
 ) STRICT;
-CREATE TABLE IF NOT EXISTS vectors (
+CREATE TABLE vectors (
     space INTEGER NOT NULL REFERENCES spaces (id),
     digest BLOB NOT NULL,
     used_on INTEGER NOT NULL,
     vector BLOB NOT NULL,
-    words BLOB,
+    words BLOB NOT NULL,
     PRIMARY KEY (space, digest)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS vectors_by_use ON vectors (used_on);
-CREATE TABLE IF NOT EXISTS totals (vectors INTEGER NOT NULL, bytes INTEGER NOT NULL) STRICT;
-INSERT INTO totals SELECT 0, 0 WHERE NOT EXISTS (SELECT 1 FROM totals);
+CREATE INDEX vectors_by_use ON vectors (used_on);
+CREATE TABLE totals (vectors INTEGER NOT NULL, bytes INTEGER NOT NULL) STRICT;
+INSERT INTO totals VALUES (0, 0);
 CREATE TRIGGER vector_added AFTER INSERT ON vectors BEGIN
     UPDATE totals SET vectors = vectors + 1,
-        bytes = bytes + length(new.vector) + ifnull(length(new.words), 0);
-END;
-CREATE TRIGGER words_added AFTER UPDATE OF words ON vectors BEGIN
-    UPDATE totals SET bytes = bytes + length(new.words) - ifnull(length(old.words), 0);
+        bytes = bytes + length(new.vector) + length(new.words);
 END;
 CREATE TRIGGER vector_removed AFTER DELETE ON vectors BEGIN
     UPDATE totals SET vectors = vectors - 1,
-        bytes = bytes - length(old.vector) - ifnull(length(old.words), 0);
+        bytes = bytes - length(old.vector) - length(old.words);
 END;
 """
 _ADD_SPACE = "INSERT OR IGNORE INTO spaces (fingerprint) VALUES (?)"
 _SPACE = "SELECT id FROM spaces WHERE fingerprint = ?"
 _GET = """
-    SELECT v.digest, v.vector, v.used_on FROM json_each(?2) asked
+    SELECT v.digest, v.vector, v.words, v.used_on FROM json_each(?2) asked
     JOIN vectors v ON v.space = ?1 AND v.digest = unhex(asked.value)
 """
 _TOUCH = """
     UPDATE vectors SET used_on = ?3
     WHERE space = ?1 AND digest IN (SELECT unhex(value) FROM json_each(?2))
 """
-_WORDS = """
-    SELECT v.digest, v.words FROM json_each(?2) asked
-    JOIN vectors v ON v.space = ?1 AND v.digest = unhex(asked.value) WHERE v.words IS NOT NULL
-"""
 _PUT = """
-    INSERT INTO vectors (space, digest, used_on, vector, words) VALUES (?, ?, ?, ?, ?)
-    ON CONFLICT DO UPDATE SET words = excluded.words
-    WHERE words IS NULL AND excluded.words IS NOT NULL
+    INSERT OR IGNORE INTO vectors (space, digest, used_on, vector, words) VALUES (?, ?, ?, ?, ?)
 """
 _DROP_OLDEST = """
     DELETE FROM vectors WHERE (space, digest) IN (
@@ -125,27 +116,19 @@ class VectorCache(SqliteFile):
     @_starts_over
     def get(
         self, fingerprint: Fingerprint, *, digests: Sequence[str], today: date
-    ) -> dict[str, Vector]:
-        """Return the cached vectors by digest, and record that they were used today."""
+    ) -> dict[str, tuple[Vector, bytes]]:
+        """Return the cached vectors and word codes by digest, and record that they were used."""
         day = today.toordinal()
         with self._reading() as connection:
             space = connection.execute(_SPACE, (str(fingerprint),)).get
             rows = list(connection.execute(_GET, (space, json.dumps(list(digests)))))
             width = len(rows[0][1]) // FLOAT_BYTES if rows else 0
             vectors = stack([row[1] for row in rows], dimensions=width)
-        old = [digest.hex() for digest, _, used_on in rows if used_on != day]
+        old = [digest.hex() for digest, _, _, used_on in rows if used_on != day]
         if old and not connection.readonly("main"):
             with self._writing() as connection:
                 connection.execute(_TOUCH, (space, json.dumps(old), day))
-        return {row[0].hex(): vector for row, vector in zip(rows, vectors, strict=True)}
-
-    @_starts_over
-    def words(self, fingerprint: Fingerprint, *, digests: Sequence[str]) -> dict[str, bytes]:
-        """Return the cached word codes by digest, of those that have some."""
-        with self._reading() as connection:
-            space = connection.execute(_SPACE, (str(fingerprint),)).get
-            rows = connection.execute(_WORDS, (space, json.dumps(list(digests))))
-            return {digest.hex(): words for digest, words in rows}
+        return {row[0].hex(): (vector, row[2]) for row, vector in zip(rows, vectors, strict=True)}
 
     @_starts_over
     def put(
@@ -157,9 +140,9 @@ class VectorCache(SqliteFile):
         today: date,
         words: Sequence[bytes] | None = None,
     ) -> None:
-        """Cache vectors and word codes, in one step; word codes are added to cached vectors."""
+        """Cache vectors and word codes, in one step; those that are there stay."""
         day = today.toordinal()
-        coded: Sequence[bytes | None] = words or [None] * len(digests)
+        coded = words or [b""] * len(digests)
         with self._writing() as connection:
             connection.execute(_ADD_SPACE, (str(fingerprint),))
             space = connection.execute(_SPACE, (str(fingerprint),)).get

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
-from contextlib import contextmanager
 from dataclasses import field, replace
 from datetime import date
 from threading import RLock
@@ -18,7 +17,7 @@ import numpy as np
 
 from recollect.errors import StoreError
 from recollect.records import dataclass
-from recollect.reports import Amount, Amounts, DaySummary, Documents, IndexStatus
+from recollect.reports import Amount, Documents, IndexStatus
 from recollect.stores import bm25, term_counts
 from recollect.stores.base import (
     Corpus,
@@ -30,7 +29,7 @@ from recollect.stores.base import (
     VectorPool,
     is_expected,
 )
-from recollect.stores.summary import loaded_of, summarize
+from recollect.stores.summary import loaded_of, summarize, summarize_days
 from recollect.stores.synchronized import synchronized
 from recollect.stores.vectors import check_vectors, propose_by, top
 from recollect.text.globs import matches
@@ -40,20 +39,13 @@ from recollect.types import ChunkKey, Known, Scope, SourceKind, SupersededFact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     import numpy.typing as npt
 
+    from recollect.reports import DaySummary
     from recollect.stores.base import DocumentWrite, Holder, Name, Proposals, SpaceTexts
-    from recollect.types import (
-        Background,
-        Chunk,
-        Fingerprint,
-        Tag,
-        Vector,
-        Vectors,
-    )
-
-LOCATION = "ram:"
+    from recollect.types import Background, Chunk, Fingerprint, Tag, Vector, Vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +55,16 @@ class _Row:
     words: frozenset[str]
     length: int
     bag: bytes
+
+    @property
+    def name(self) -> Name:
+        """The name of its document."""
+        return self.chunk.source, self.chunk.path
+
+    @property
+    def text_bytes(self) -> int:
+        """The size of its text."""
+        return len(self.chunk.text.encode("utf-8", "surrogatepass"))
 
 
 @dataclass(slots=True)
@@ -117,25 +119,15 @@ class RamStore(Store):
     def _put(self, write: DocumentWrite) -> bool:
         if not is_expected(write, self.known):
             return False
-        document = write.document
-        name = (document.source, document.path)
+        name, new = write.name, write.known
         known = self._all.known.get(name)
         if write.chunks is None:
-            if known is not None and known.digest == document.digest:
-                self._all.known[name] = known._replace(
-                    stat=document.stat, is_settled=document.is_settled
-                )
+            if known is not None and known.digest == new.digest:
+                self._all.known[name] = new._replace(recipe=known.recipe)
             return True
         self._drop(name)
-        self._all.known[name] = Known(
-            path=document.path,
-            source=document.source,
-            digest=document.digest,
-            stat=document.stat,
-            recipe=write.recipe,
-            is_settled=document.is_settled,
-        )
-        self._all.days[name] = document.when
+        self._all.known[name] = new
+        self._all.days[name] = write.document.when
         for chunk in write.chunks:
             fields = term_counts.field_terms(chunk)
             words = frozenset(itertools.chain.from_iterable(fields))
@@ -156,13 +148,13 @@ class RamStore(Store):
     def _drop(self, name: Name) -> None:
         self._all.known.pop(name, None)
         self._all.days.pop(name, None)
-        for key in [key for key, row in self._all.rows.items() if _is_of(row, *name)]:
+        for key in [key for key, row in self._all.rows.items() if row.name == name]:
             del self._all.rows[key]
             self._all.changes += 1
 
     @synchronized
     def chunks_of(self, path: str, *, source: SourceKind) -> Sequence[Chunk]:
-        return [row.chunk for row in self._all.rows.values() if _is_of(row, source, path)]
+        return [row.chunk for row in self._all.rows.values() if row.name == (source, path)]
 
     @synchronized
     def load(
@@ -210,7 +202,6 @@ class RamStore(Store):
         limit: int,
         stop: Collection[str] = (),
     ) -> Proposals:
-        """Return the best chunks of both legs, both of them exact."""
         return propose_by(
             lambda space, vector: self._nearest(space, vector, scope=scope, limit=limit),
             self._keyword(terms, scope=scope, limit=limit, stop=stop),
@@ -230,15 +221,14 @@ class RamStore(Store):
             mean_length=sum(row.length for row in rows) / len(rows) if rows else 0.0,
             frequencies={term: sum(term in row.words for row in rows) for term in asked},
         )
-        weights = bm25.term_weights(asked, stop=stop, corpus=corpus)
         held = [(key, row) for key, row in self._seen(scope) if not row.words.isdisjoint(asked)]
-        counts = term_counts.count([row.bag for _, row in held], asked)
-        lengths = np.array([row.length for _, row in held], dtype=np.int64)
-        counted = bm25.saturated(
-            counts @ np.array(bm25.FIELD_WEIGHTS), bm25.norms(lengths, corpus=corpus)[:, None]
+        scores = bm25.scores(
+            term_counts.count([row.bag for _, row in held], asked),
+            lengths=np.array([row.length for _, row in held], dtype=np.int64),
+            weights=bm25.term_weights(asked, stop=stop, corpus=corpus),
+            corpus=corpus,
         )
-        keys = np.array([key for key, _ in held], dtype=np.int64)
-        order = np.lexsort((keys, -(counted @ weights)))[:limit]
+        order = np.argsort(-scores, kind="stable")[:limit]  # ties by key
         return KeywordPool(tuple(held[place][0] for place in order.tolist()), corpus)
 
     def _nearest(
@@ -263,24 +253,20 @@ class RamStore(Store):
     @synchronized
     def missing(self, texts: SpaceTexts, *, limit: int, after: int = 0) -> Sequence[Missing]:
         rows = [row for row in self._all.rows.values() if bool(row.chunk.media) == texts.media]
-        first = {row.digest: row for row in reversed(rows)}
-        numbers = self._all.numbers
-
-        wanted = (
-            self._missing(digest, first[digest].chunk)
-            for digest in sorted(first, key=numbers.__getitem__)
-            if numbers[digest] > after
-            and not self._has_vector(texts.fingerprint, first[digest])
-            and not self._has_vector(texts.other, first[digest])
-        )
-        return list(itertools.islice(wanted, limit))
-
-    def _missing(self, digest: str, chunk: Chunk) -> Missing:
-        number = self._all.numbers[digest]
-        if not chunk.media:
-            return Missing(digest, chunk.embedded_text, number=number)
-        size_bytes = self._all.known[chunk.source, chunk.path].stat.size_bytes
-        return Missing(digest, chunk.embedded_text, chunk.path, size_bytes, number)
+        first = {self._all.numbers[row.digest]: row for row in reversed(rows)}
+        spaces = (texts.fingerprint, texts.other)
+        lacking = [
+            Missing(
+                row.digest,
+                row.chunk.embedded_text,
+                path=row.chunk.path if texts.media else "",
+                size_bytes=self._all.known[row.name].stat.size_bytes if texts.media else 0,
+                number=number,
+            )
+            for number, row in sorted(first.items())
+            if number > after and not self._has_vector(row, *spaces)
+        ]
+        return lacking[:limit]
 
     @synchronized
     def put_vectors(
@@ -356,47 +342,45 @@ class RamStore(Store):
 
     @synchronized
     def documents(self, scope: Scope, *, limit: int, offset: int) -> Documents:
-        headings: defaultdict[tuple[SourceKind, str], list[tuple[str, ...]]] = defaultdict(list)
-        texts_bytes: defaultdict[tuple[SourceKind, str], int] = defaultdict(int)
+        rows: defaultdict[Name, list[_Row]] = defaultdict(list)
         for _, row in self._seen(scope):
-            headings[row.chunk.source, row.chunk.path].append(row.chunk.heading)
-            texts_bytes[row.chunk.source, row.chunk.path] += _text_bytes(row)
+            rows[row.name].append(row)
 
-        def newest_first(place: tuple[SourceKind, str]) -> tuple[int, str, str]:
-            when = self._all.days[place] or date.min
-            return -when.toordinal(), place[1], place[0]
+        def newest_first(name: Name) -> tuple[int, str, str]:
+            when = self._all.days[name] or date.min
+            return -when.toordinal(), name[1], name[0]
 
-        places = sorted(headings, key=newest_first)
+        def size_bytes(name: Name) -> int:
+            if name[0] is SourceKind.FACTS:
+                return sum(row.text_bytes for row in rows[name])
+            return self._all.known[name].stat.size_bytes
+
+        names = sorted(rows, key=newest_first)
         found = tuple(
             summarize(
-                place[1],
-                source=place[0],
-                when=self._all.days[place],
-                size_bytes=texts_bytes[place]
-                if place[0] is SourceKind.FACTS
-                else self._all.known[place].stat.size_bytes,
-                headings=headings[place],
+                name[1],
+                source=name[0],
+                when=self._all.days[name],
+                size_bytes=size_bytes(name),
+                headings=[row.chunk.heading for row in rows[name]],
             )
-            for place in places[offset : offset + limit]
+            for name in names[offset : offset + limit]
         )
-        return Documents(found, total=len(places))
+        return Documents(found, total=len(names))
 
     @synchronized
     def days(self, scope: Scope) -> tuple[DaySummary, ...]:
         paths: defaultdict[tuple[date, SourceKind], list[str]] = defaultdict(list)
         for _, row in self._seen(scope):
             paths[row.chunk.when or date.min, row.chunk.source].append(row.chunk.path)
-        found: defaultdict[date, dict[str, Amount]] = defaultdict(dict)
-        for (day, source), chunks in sorted(paths.items()):
-            found[day][source] = Amount(len(set(chunks)), len(chunks))
-        return tuple(
-            DaySummary(None if day == date.min else day, Amounts(by_source))
-            for day, by_source in found.items()
+        return summarize_days(
+            (None if day == date.min else day, source, len(set(own)), len(own))
+            for (day, source), own in sorted(paths.items())
         )
 
     @synchronized
     def embedded(self, fingerprint: Fingerprint, *, scope: Scope) -> npt.NDArray[np.int64]:
-        keys = [key for key, row in self._seen(scope) if self._has_vector(fingerprint, row)]
+        keys = [key for key, row in self._seen(scope) if self._has_vector(row, fingerprint)]
         return np.array(keys, dtype=np.int64)
 
     # Sharing
@@ -405,11 +389,9 @@ class RamStore(Store):
         """Return another handle to the same contents."""
         return RamStore(self._all), ()
 
-    @contextmanager
-    def snapshot(self) -> Iterator[None]:
+    def snapshot(self) -> AbstractContextManager[None]:
         """Keep other threads from writing while the body reads."""
-        with self.lock:
-            yield
+        return self.lock  # type: ignore[return-value]  # its value is not used
 
     @synchronized
     def lease(self, name: str, decide: Callable[[Holder | None], Holder | None]) -> Holder | None:
@@ -422,7 +404,7 @@ class RamStore(Store):
 
     @property
     def location(self) -> str:
-        return LOCATION
+        return "ram:"
 
     @synchronized
     def meta(self, prefix: str) -> Mapping[str, str]:
@@ -444,17 +426,15 @@ class RamStore(Store):
         if audience is not None:
             scope = Scope(audience=audience, with_superseded=True)
             rows = [row for _, row in self._seen(scope)]
-            seen = {(row.chunk.source, row.chunk.path) for row in rows}
+            seen = {row.name for row in rows}
             known = {each for each in known if each[0] != SourceKind.FACTS or each in seen}
         documents = Counter(source for source, _ in known)
         chunks = Counter(row.chunk.source for row in rows)
         spaces = (texts.fingerprint, texts.other) if texts else ()
-        bare = [
-            row.chunk for row in rows if not any(self._has_vector(space, row) for space in spaces)
-        ]
+        bare = [row.chunk for row in rows if not self._has_vector(row, *spaces)]
         return IndexStatus(
             location=self.location,
-            size_bytes=0 if audience is None else sum(map(_text_bytes, rows)),
+            size_bytes=0 if audience is None else sum(row.text_bytes for row in rows),
             documents=len(known),
             chunks=len(rows),
             by_source={source: Amount(documents[source], chunks[source]) for source in documents},
@@ -469,10 +449,9 @@ class RamStore(Store):
         held = self._all
         for part in (held.known, held.days, held.rows, held.vectors, held.words, held.spaces):
             part.clear()
-        self._all.meta = {
-            key: value for key, value in self._all.meta.items() if not key.startswith("batch ")
-        }
-        self._all.changes += 1
+        for key in self.meta("batch "):
+            del held.meta[key]
+        held.changes += 1
 
     def close(self) -> None:
         """Release this handle; the last one takes the contents with it."""
@@ -480,29 +459,21 @@ class RamStore(Store):
 
     def _seen(self, scope: Scope) -> Iterator[tuple[ChunkKey, _Row]]:
         rows = self._all.rows
-        tagged = [(tag, _tagged_documents(rows.values(), tag)) for tag in scope.tags]
+        tagged = [_with_tag(rows, tag) for tag in scope.tags]
         needed = {term for phrase in scope.phrases for term in phrase.terms}
         return (
             (key, row)
             for key, row in rows.items()
             if needed <= row.words
             and _in_scope(row.chunk, scope)
-            and all(_is_tagged(row.chunk, tag, documents) for tag, documents in tagged)
+            and all(key in keys for keys in tagged)
         )
 
     def _vector(self, fingerprint: Fingerprint | None, row: _Row) -> Vector | None:
         return self._all.vectors.get((str(fingerprint), row.digest))
 
-    def _has_vector(self, fingerprint: Fingerprint | None, row: _Row) -> bool:
-        return self._vector(fingerprint, row) is not None
-
-
-def _text_bytes(row: _Row) -> int:
-    return len(row.chunk.text.encode("utf-8", "surrogatepass"))
-
-
-def _is_of(row: _Row, source: SourceKind, path: str) -> bool:
-    return row.chunk.path == path and row.chunk.source == source
+    def _has_vector(self, row: _Row, *spaces: Fingerprint | None) -> bool:
+        return any(self._vector(space, row) is not None for space in spaces)
 
 
 def _in_scope(chunk: Chunk, scope: Scope) -> bool:
@@ -513,24 +484,17 @@ def _in_scope(chunk: Chunk, scope: Scope) -> bool:
         and (scope.before is None or (when is not None and when < scope.before))
         and (scope.path is None or matches(chunk.path, scope.path))
         and (chunk.fact is None or scope.shows(chunk.fact))
-        and (not scope.phrases or contains_all(_fields_of(chunk), scope.phrases))
+        and (
+            not scope.phrases
+            or contains_all((chunk.text, " ".join(chunk.heading), chunk.path), scope.phrases)
+        )
     )
 
 
-def _tagged_documents(rows: Iterable[_Row], tag: Tag) -> frozenset[tuple[SourceKind, str]]:
-    """Return the documents of which all chunks have a tag."""
-    return frozenset(
-        (row.chunk.source, row.chunk.path)
-        for row in rows
-        if tags_whole_document(row.chunk.source, row.chunk.path)
-        and has_tag(row.chunk.text, row.chunk.triggers, tag.name)
-    )
-
-
-def _is_tagged(chunk: Chunk, tag: Tag, documents: Collection[tuple[SourceKind, str]]) -> bool:
-    return (chunk.source, chunk.path) in documents or has_tag(chunk.text, chunk.triggers, tag.name)
-
-
-def _fields_of(chunk: Chunk) -> tuple[str, ...]:
-    """Return what a phrase may be in."""
-    return chunk.text, " ".join(chunk.heading), chunk.path
+def _with_tag(rows: Mapping[ChunkKey, _Row], tag: Tag) -> set[ChunkKey]:
+    """Return the chunks with a tag; that of a whole document is one of all its chunks."""
+    found = {
+        key for key, row in rows.items() if has_tag(row.chunk.text, row.chunk.triggers, tag.name)
+    }
+    documents = {rows[key].name for key in found if tags_whole_document(*rows[key].name)}
+    return found | {key for key, row in rows.items() if row.name in documents}

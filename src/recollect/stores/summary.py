@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.reports import DocumentSummary
+from recollect.reports import Amount, Amounts, DaySummary, DocumentSummary
 from recollect.stores.base import Loaded
 from recollect.types import SourceKind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from datetime import date
 
     import numpy.typing as npt
@@ -41,6 +42,16 @@ def summarize(
         chunks=len(headings),
         size_bytes=size_bytes,
     )
+
+
+def summarize_days(
+    rows: Iterable[tuple[date | None, str, int, int]],
+) -> tuple[DaySummary, ...]:
+    """Summarize days from rows of day, source, documents and chunks, in their order."""
+    found: defaultdict[date | None, dict[str, Amount]] = defaultdict(dict)
+    for day, source, documents, chunks in rows:
+        found[day][source] = Amount(documents, chunks)
+    return tuple(DaySummary(day, Amounts(by_source)) for day, by_source in found.items())
 
 
 def loaded_of(

@@ -120,7 +120,7 @@ def test_vectors_that_were_not_counted_are_found_by_the_audit(
     damage.execute("UPDATE spaces SET vectors = 5")
 
     wrong = f"the count of the vectors of {SPACE} is wrong"
-    assert [wrong, "the codes do not cover all vectors"] == audited(path)
+    assert [wrong, f"the codes of {SPACE} do not cover all vectors"] == audited(path)
 
 
 def test_terms_of_another_text_are_found_by_the_audit(path: Path, damage: apsw.Connection) -> None:

@@ -16,8 +16,6 @@ from recollect.errors import StoreError
 from recollect.stores.postgres.schema import SCHEMA, space_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import psycopg
 
     from recollect.types import Fingerprint
@@ -58,14 +56,10 @@ def _name(space: str, tenant: str) -> str:
 
 
 def build_indexes(connection: psycopg.Connection[Any], *, least: int = LARGE) -> tuple[int, int]:
-    """Give every large memory its index, and drop those of others.
+    """Give every large memory its index, and drop those of others; return how many of each.
 
-    Args:
-        connection: of a role that sees all tenants, without a transaction.
-        least: vectors of a memory that is large; an index stays until half of them are left.
-
-    Returns:
-        How many indexes were built, and how many dropped.
+    The connection is of a role that sees all tenants, and has no transaction. An index stays until
+    the memory has half as many vectors as a large one.
 
     Raises:
         StoreError: the role does not see all tenants.
@@ -97,10 +91,10 @@ def _build(
         for tenant, count in connection.execute(counts, (max(1, least // 2),)).fetchall()
     }
     there = dict(connection.execute(_INDEXES, (f"{SCHEMA}.{table}",)).fetchall())
-    dropped = 0
-    for name in _unwanted(there, held):
+    # Those of memories that became small, and those whose build was interrupted.
+    unwanted = [name for name, is_valid in there.items() if name not in held or not is_valid]
+    for name in unwanted:
         connection.execute(sql.SQL(_DROP).format(name=sql.Identifier(SCHEMA, name)))
-        dropped += 1
     wanted = {
         name: tenant
         for name, (tenant, count) in held.items()
@@ -115,11 +109,4 @@ def _build(
                 tenant=sql.Literal(tenant),
             )
         )
-    return len(wanted), dropped
-
-
-def _unwanted(there: dict[str, bool], held: dict[str, tuple[str, int]]) -> Iterator[str]:
-    """Yield the indexes of memories that became small, and those whose build was interrupted."""
-    for name, is_valid in there.items():
-        if name not in held or not is_valid:
-            yield name
+    return len(wanted), len(unwanted)

@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.reports import Amount, Amounts, DaySummary, Documents
+from recollect.reports import Documents
 from recollect.stores.postgres.adapt import original
 from recollect.stores.postgres.connect import run
 from recollect.stores.postgres.rows import scope_condition
 from recollect.stores.postgres.tenant import TenantTables
-from recollect.stores.summary import summarize
+from recollect.stores.summary import summarize, summarize_days
 from recollect.types import SourceKind
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from recollect.reports import DaySummary
     from recollect.types import Fingerprint, Scope
 
 _JOINED = "chunks c JOIN documents d ON d.tenant = c.tenant AND d.id = c.document"
@@ -83,11 +84,7 @@ class PostgresOverview(TenantTables):
         with self._session.reading() as connection:
             condition = scope_condition(connection, scope, tenant=self._tenant)
             statement = _DAYS.format(condition=condition)
-            rows = run(connection, statement, condition.values).fetchall()
-        found: dict[object, dict[str, Amount]] = {}
-        for day, source, documents, chunks in rows:
-            found.setdefault(day, {})[source] = Amount(documents, chunks)
-        return tuple(DaySummary(day, Amounts(by_source)) for day, by_source in found.items())  # type: ignore[arg-type]
+            return summarize_days(run(connection, statement, condition.values))
 
     def embedded(self, fingerprint: Fingerprint, *, scope: Scope) -> npt.NDArray[np.int64]:
         with self._session.reading() as connection:

@@ -14,6 +14,7 @@ from recollect.stores import postings, term_counts
 from recollect.stores.sqlite.codes import ENTRY, made
 from recollect.stores.sqlite.rows import (
     CHUNK_COLUMNS,
+    FLOAT_BYTES,
     KNOWN,
     TEXT_BITS,
     all_known,
@@ -33,11 +34,6 @@ if TYPE_CHECKING:
 
     from recollect.stores.sqlite.segments import Sealed, Segment
 
-_UNCODED = """
-    SELECT 1 FROM spaces s WHERE s.vectors != (
-        SELECT coalesce(sum(length(k.ids)), 0) / 8 FROM codes k WHERE k.space = s.id
-    )
-"""
 _MISCOUNTED = f"""
     SELECT s.fingerprint FROM spaces s
     WHERE s.vectors != (SELECT count(*) FROM vectors v WHERE v.id BETWEEN {ids_in("s.id")})
@@ -56,25 +52,36 @@ _TAILS = """
 """
 _ORPHANS = "SELECT count(*) FROM chunks WHERE document NOT IN (SELECT id FROM documents)"
 _UNLISTED = "SELECT count(*) != (SELECT count(*) FROM chunks) FROM memory_fts_docsize"
-_NAMELESS = f"""
-    SELECT count(*) FROM vectors WHERE {text_in("id")} NOT IN (SELECT id FROM texts)
-        OR id >> {TEXT_BITS} NOT IN (SELECT id FROM spaces)
-"""  # noqa: S608 - our own column names
-_MISSHAPEN = f"""
-    SELECT DISTINCT s.fingerprint FROM vectors v JOIN spaces s ON s.id = v.id >> {TEXT_BITS}
-    WHERE length(v.vector) != s.dimensions * ?
-"""  # noqa: S608 - our own column names
-_WORDLESS = "SELECT count(*) FROM word_codes WHERE id NOT IN (SELECT id FROM vectors)"
-_MISCODED = f"""
-    SELECT DISTINCT s.fingerprint FROM word_codes w JOIN spaces s ON s.id = w.id >> {TEXT_BITS}
-    WHERE length(w.codes) = 0 OR length(w.codes) % ((s.dimensions + 7) / 8)
-"""  # noqa: S608 - our own column names
+_WRONG_VECTORS = {
+    "vectors of {} have the wrong length": f"""
+        SELECT DISTINCT s.fingerprint FROM vectors v JOIN spaces s ON s.id = v.id >> {TEXT_BITS}
+        WHERE length(v.vector) != s.dimensions * {FLOAT_BYTES}
+    """,  # noqa: S608 - our own column names
+    "some vectors have no text or no space": f"""
+        SELECT 1 WHERE EXISTS (
+            SELECT 1 FROM vectors WHERE {text_in("id")} NOT IN (SELECT id FROM texts)
+                OR id >> {TEXT_BITS} NOT IN (SELECT id FROM spaces)
+        )
+    """,  # noqa: S608 - our own column names
+    "the codes of {} do not cover all vectors": """
+        SELECT s.fingerprint FROM spaces s WHERE s.vectors != (
+            SELECT coalesce(sum(length(k.ids)), 0) / 8 FROM codes k WHERE k.space = s.id
+        )
+    """,
+    "word codes of {} have the wrong length": f"""
+        SELECT DISTINCT s.fingerprint FROM word_codes w JOIN spaces s ON s.id = w.id >> {TEXT_BITS}
+        WHERE length(w.codes) = 0 OR length(w.codes) % ((s.dimensions + 7) / 8)
+    """,  # noqa: S608 - our own column names
+    "some word codes have no vector": """
+        SELECT 1 WHERE EXISTS (SELECT 1 FROM word_codes WHERE id NOT IN (SELECT id FROM vectors))
+    """,
+}
+"""What can be wrong about vectors, each with the statement that finds it."""
 _CODED = f"""
     SELECT asked.value, v.vector FROM json_each(?1) asked
     JOIN vectors v ON v.id = {vector_id("?2", "asked.value")}
 """  # noqa: S608 - our own column names
 _PAGE = 2000
-_FLOAT_BYTES = 4
 _PLAIN = ("lengths", "days", "texts")
 _RANGES = 16  # of terms, one after the other: bounds memory
 
@@ -112,7 +119,8 @@ def find_disagreements(connection: apsw.Connection) -> Iterator[str]:
     if connection.execute(_UNLISTED).get:
         yield "the table memory_fts and the chunks differ in number"
     yield from _wrong_terms(connection)
-    yield from _wrong_vectors(connection)
+    for sentence, statement in _WRONG_VECTORS.items():
+        yield from (sentence.format(*row) for row in connection.execute(statement))
     yield from _wrong_codes(connection)
 
 
@@ -161,19 +169,6 @@ def _wrong_terms(connection: apsw.Connection) -> Iterator[str]:
                 yield f"the term counts of the chunk at {place} do not match its text"
             if str(row[-1]).lower() != chunk.digest:
                 yield f"the digest of the chunk at {place} does not match its text"
-
-
-def _wrong_vectors(connection: apsw.Connection) -> Iterator[str]:
-    for (fingerprint,) in connection.execute(_MISSHAPEN, (_FLOAT_BYTES,)):
-        yield f"vectors of {fingerprint} have the wrong length"
-    if connection.execute(_NAMELESS).get:
-        yield "some vectors have no text or no space"
-    if connection.execute(_UNCODED).fetchone():
-        yield "the codes do not cover all vectors"
-    for (fingerprint,) in connection.execute(_MISCODED):
-        yield f"word codes of {fingerprint} have the wrong length"
-    if connection.execute(_WORDLESS).get:
-        yield "some word codes have no vector"
 
 
 def _wrong_codes(connection: apsw.Connection) -> Iterator[str]:

@@ -17,7 +17,6 @@ from recollect.records import dataclass
 from recollect.stores.sqlite.rows import (
     RowError,
     check_tail,
-    columns_of,
     ids_in,
     stack,
     text_in,
@@ -168,7 +167,7 @@ def made(
 
 def columns(rows: Iterable[tuple[int, bytes, int]], *, dimensions: int) -> tuple[Texts, Vectors]:
     """Return texts and vectors of rows of text, vector and tail."""
-    texts, vectors, tails = columns_of(list(rows), count=3)
+    texts, vectors, tails = tuple(zip(*rows, strict=True)) or ((), (), ())
     return np.array(texts, dtype=np.int64), stack(vectors, tails, dimensions=dimensions)
 
 

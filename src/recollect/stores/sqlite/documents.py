@@ -5,38 +5,34 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from recollect.stores import term_counts
 from recollect.stores.base import Loaded, is_expected
-from recollect.stores.sqlite.connect import SqliteFile, translated
+from recollect.stores.sqlite.connect import SqliteFile
 from recollect.stores.sqlite.rows import (
     CHUNK_COLUMNS,
     FLOAT_BYTES,
     KNOWN,
-    StoredChunks,
     all_known,
     as_of,
     audience_of,
     blobs_of,
     chunk_of,
-    columns_of,
     fact_row,
     join_heading,
     stack,
     vector_id,
 )
 from recollect.stores.sqlite.seal import remove, seal_tail
+from recollect.stores.summary import loaded_of
 from recollect.types import ChunkKey, SupersededFact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     import apsw
-    import numpy.typing as npt
 
     from recollect.stores.base import DocumentWrite, Name
-    from recollect.types import Chunk, Fingerprint, Known, Scope, SourceKind, Vectors
+    from recollect.types import Chunk, Fingerprint, Known, Scope, SourceKind
 
 ADD_TEXT = "INSERT INTO texts (digest) VALUES (?) ON CONFLICT DO NOTHING"
 _INSERT_DOCUMENT = """
@@ -74,7 +70,6 @@ _LOAD = f"""
     LEFT JOIN vectors v
         ON v.id = {vector_id("(SELECT id FROM spaces WHERE fingerprint = ?)", "c.text_id")}
 """  # noqa: S608 - our own column names
-_LOADED = 20  # columns of it
 _SUPERSEDED = """
     SELECT f.id, c.text, c.prefix, f.superseded_by,
            coalesce((SELECT n.text FROM facts g JOIN chunks n ON n.id = g.chunk
@@ -175,46 +170,23 @@ class SqliteDocuments(SqliteFile):
     ) -> Loaded:
         with self._reading() as connection:
             rows = list(connection.execute(_LOAD, (json.dumps(list(keys)), str(fingerprint))))
-            columns = columns_of(rows, count=_LOADED)
-            *_, bags, lengths, tails, stored = columns
-            vectors, has_vector = _vectors_of(stored, tails)
-            chunks = StoredChunks(rows, columns, explained=lambda: translated(self._path))
-            bags = blobs_of(bags, entry_bytes=term_counts.ENTRY_BYTES)
-            return Loaded(
-                keys=tuple(map(ChunkKey, columns[0])),
-                chunks=chunks,
-                paths=chunks.paths,
-                sources=chunks.sources,
-                start_lines=chunks.start_lines,
-                end_lines=chunks.end_lines,
-                days=chunks.days,
-                importance=chunks.importance,
-                texts=chunks.texts,
+            held = [(vector, tail) for *_, tail, vector in rows if vector is not None]
+            blobs = [vector for vector, _ in held]
+            width = len(blobs[0]) // FLOAT_BYTES if blobs else 0
+            stored = iter(stack(blobs, [tail for _, tail in held], dimensions=width))
+            bags = blobs_of([row[-4] for row in rows], entry_bytes=term_counts.ENTRY_BYTES)
+            return loaded_of(
+                [ChunkKey(row[0]) for row in rows],
+                [chunk_of(row) for row in rows],
+                lengths=[row[-3] for row in rows],
                 counts=term_counts.count(bags, terms),
-                lengths=np.array(lengths, dtype=np.int64),
-                vectors=vectors,
-                has_vector=has_vector,
+                vectors=[None if row[-1] is None else next(stored) for row in rows],
             )
 
     def superseded(self, scope: Scope) -> Sequence[SupersededFact]:
         with self._reading() as connection:
             rows = connection.execute(_SUPERSEDED, (as_of(scope), audience_of(scope)))
             return [SupersededFact(*row) for row in rows]
-
-
-def _vectors_of(
-    stored: Sequence[bytes | None], tails: Sequence[int]
-) -> tuple[Vectors, npt.NDArray[np.bool_]]:
-    """Return a column of vectors, zeroes where there is none, and where there is one."""
-    has_vector = np.array([vector is not None for vector in stored], dtype=np.bool_)
-    held = [vector for vector in stored if vector is not None]
-    width = len(held[0]) // FLOAT_BYTES if held else 0
-    if len(held) == len(stored):
-        return stack(held, tails, dimensions=width), has_vector
-    vectors = np.zeros((len(stored), width), dtype=np.float32)
-    own = [tail for tail, vector in zip(tails, stored, strict=True) if vector is not None]
-    vectors[has_vector] = stack(held, own, dimensions=width)
-    return vectors, has_vector
 
 
 def _insert_chunk(

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from recollect.reports import Amount, Amounts, DaySummary, Documents
+from recollect.reports import Documents
 from recollect.stores.sqlite.connect import SqliteFile
 from recollect.stores.sqlite.filters import Filter
 from recollect.stores.sqlite.rows import day_of, source_of, split_heading
-from recollect.stores.summary import summarize
+from recollect.stores.summary import summarize, summarize_days
 
 if TYPE_CHECKING:
-    from recollect.reports import DocumentSummary
+    from recollect.reports import DaySummary, DocumentSummary
     from recollect.types import Scope
 
 # A file of facts is as large as those of its facts that are seen.
@@ -63,15 +63,10 @@ class SqliteOverview(SqliteFile):
         return Documents(found, total=int(total))
 
     def days(self, scope: Scope) -> tuple[DaySummary, ...]:
-        found: dict[str | None, dict[str, Amount]] = {}
         with self._reading() as connection:
             condition, bindings = Filter(connection, scope).condition()
             rows = connection.execute(_DAYS.format(condition=condition), bindings)
-            for day, source, documents, chunks in rows:
-                found.setdefault(day, {})[source] = Amount(documents, chunks)
-            return tuple(
-                DaySummary(day_of(day), Amounts(by_source)) for day, by_source in found.items()
-            )
+            return summarize_days((day_of(day), *counted) for day, *counted in rows)
 
 
 def _summary_of(

@@ -9,17 +9,15 @@ so a column has values of its type; where a damaged page has others, reading rai
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from recollect.types import Chunk, FactMark, Known, SourceKind, Stat
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from contextlib import AbstractContextManager
+    from collections.abc import Iterable, Sequence
 
     from recollect.types import Scope, Vectors
 
@@ -134,65 +132,6 @@ def chunk_of(row: Sequence[Any]) -> Chunk:
         media="" if media is None else media.hex(),
         fact=None if fact is None else _mark_of(fact),
     )
-
-
-class StoredChunks(Sequence[Chunk]):
-    """The chunks of rows that start with CHUNK_COLUMNS, each made when it is asked for.
-
-    Most chunks that a query weighs are never shown, and making one costs more than reading it.
-    """
-
-    def __init__(
-        self,
-        rows: Sequence[Sequence[Any]],
-        columns: Sequence[Sequence[Any]],
-        *,
-        explained: Callable[[], AbstractContextManager[None]],
-    ) -> None:
-        """Store the rows.
-
-        Args:
-            rows: what was read.
-            columns: the same by column.
-            explained: turns the error of a damaged row into one for the user, whenever it is made.
-
-        """
-        self._rows = rows
-        self._explained = explained
-        self._made: dict[int, Chunk] = {}
-        self.paths = columns[1]
-        self.sources = _decoded(columns[2], source_of)
-        self.start_lines, self.end_lines, self.texts = columns[3:6]
-        self.days = _decoded(columns[8], day_of)
-        self.importance = columns[11]
-        check_tails(columns[13])
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    @overload
-    def __getitem__(self, place: int) -> Chunk: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Chunk]: ...
-    def __getitem__(self, place: int | slice) -> Chunk | Sequence[Chunk]:
-        if isinstance(place, slice):
-            return [self[each] for each in range(*place.indices(len(self)))]
-        row = self._rows[place]  # outside: an IndexError ends a loop
-        if place not in self._made:
-            with self._explained():
-                self._made[place] = chunk_of(row)
-        return self._made[place]
-
-
-def _decoded(values: Sequence[Any], decode: Callable[[Any], Value]) -> list[Value]:
-    """Return the decoded values of a column in which few values occur, often."""
-    made = {value: decode(value) for value in set(values)}
-    return [made[value] for value in values]
-
-
-def columns_of(rows: Sequence[Sequence[Any]], *, count: int) -> Sequence[Sequence[Any]]:
-    """Return the columns of rows that have so many: checks and loops are faster by column."""
-    return tuple(zip(*rows, strict=True)) or ((),) * count
 
 
 def all_known(rows: Iterable[Sequence[Any]]) -> list[Known]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -29,6 +29,7 @@ from recollect.stores.sqlite.rows import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
+    from typing import TypeAlias
 
     import apsw
     import numpy.typing as npt
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from recollect.stores.postings import Entries, Mask, Postings
 
     Column = npt.NDArray[np.integer]
+    Segment: TypeAlias = "Sealed | Tail"
+    """A piece of the chunks: both kinds have the same methods."""
 
 Value = TypeVar("Value")
 
@@ -106,44 +109,6 @@ class Recent:
 _recent = Recent(_KEPT_BYTES)
 
 
-class Segment(Protocol):
-    """A piece of the chunks, or the tail."""
-
-    @property
-    def first(self) -> int:
-        """The id of its first chunk."""
-
-    @property
-    def last(self) -> int:
-        """The id of its last chunk."""
-
-    @property
-    def chunks(self) -> int:
-        """The number of its chunks, removed ones included."""
-
-    @property
-    def removed(self) -> int:
-        """The number of its chunks that were removed."""
-
-    def column(self, name: str) -> Column:
-        """Return one of COLUMNS."""
-
-    def names(self, name: str) -> list[str]:
-        """Return one of NAMES: a text for each document."""
-
-    def live(self) -> Mask | None:
-        """Return which chunks have not been removed; None is all."""
-
-    def find(self, term: int) -> Postings | None:
-        """Return the postings of a term."""
-
-    def entries(self, first: int, last: int) -> Entries:
-        """Return the entries of the terms in a range, both ends included, sorted."""
-
-    def kept(self, name: Hashable, make: Callable[[], tuple[Value, int]]) -> Value:
-        """Return what follows from the segment as it is now; `make` returns it and its bytes."""
-
-
 def ids_of(segment: Segment) -> npt.NDArray[np.int64]:
     """Return the ids of a segment's chunks, in order."""
     return segment.column("ids").astype(np.int64) + segment.first
@@ -170,14 +135,18 @@ class Sealed:
     first: int
     last: int
     chunks: int
+    """Number of its chunks, removed ones included."""
     removed: int
     stamp: int
     """Another random number after each removal: a copy of the file may lose other chunks."""
 
     def kept(self, name: Hashable, make: Callable[[], tuple[Value, int]]) -> Value:
+        """Return what follows from the segment as it is now; `make` returns it and its bytes."""
         return _recent.get((self.token, self.stamp, name), make)
 
     def column(self, name: str) -> Column:
+        """Return one of COLUMNS."""
+
         def read() -> tuple[Column, int]:
             kind = np.dtype(COLUMNS[name])
             data = self._blob(name)
@@ -188,6 +157,8 @@ class Sealed:
         return _recent.get((self.token, name), read)
 
     def names(self, name: str) -> list[str]:
+        """Return one of NAMES: a text for each document."""
+
         def read() -> tuple[list[str], int]:
             data = self._blob(name)
             return data.decode().split(JOINT), 4 * len(data)
@@ -195,6 +166,7 @@ class Sealed:
         return _recent.get((self.token, name), read)
 
     def live(self) -> Mask | None:
+        """Return which chunks have not been removed; None is all."""
         if not self.removed:
             return None
         return self.kept("live", lambda: (self.read_live(), self.chunks))
@@ -213,6 +185,8 @@ class Sealed:
         return live
 
     def find(self, term: int) -> Postings | None:
+        """Return the postings of a term."""
+
         def read() -> tuple[Postings | None, int]:
             base = self.number << TERM_BITS
             row = self.connection.execute(_BLOCK, (base, base + term)).fetchone()
@@ -222,6 +196,7 @@ class Sealed:
         return _recent.get((self.token, term), read)
 
     def entries(self, first: int, last: int) -> Entries:
+        """Return the entries of the terms in a range, both ends included, sorted."""
         base = self.number << TERM_BITS
         rows = self.connection.execute(_BLOCKS, (base, base + first, base + last))
         held = [self._block_of(row).entries() for row in rows]
@@ -280,9 +255,6 @@ class Tail:
 
     def find(self, term: int) -> Postings | None:
         return postings.find(self.own, term)
-
-    def entries(self, first: int, last: int) -> Entries:
-        return postings.between([self.own], first, last)
 
 
 def read_tail(connection: apsw.Connection, *, after: int, limit: int = -1) -> Tail | None:

@@ -37,10 +37,9 @@ from recollect.stores.sqlite.connect import (
 )
 from recollect.stores.sqlite.documents import SqliteDocuments
 from recollect.stores.sqlite.filters import Filter
-from recollect.stores.sqlite.missing import chunk_vectors
 from recollect.stores.sqlite.overview import SqliteOverview
 from recollect.stores.sqlite.vec import usable_engine
-from recollect.stores.sqlite.vectors import SqliteVectors
+from recollect.stores.sqlite.vectors import SqliteVectors, chunk_vectors
 from recollect.stores.vectors import keep_freed_memory, propose_by
 from recollect.types import ChunkKey, Scope
 
