@@ -36,8 +36,9 @@ from recollect import Memory
 from recollect.errors import StoreBusyError, StoreError, StoreUnreachableError
 from recollect.hosting.host import MemoryHost
 from recollect.shells.http import many
+from recollect.stores.base import patience
 from recollect.stores.postgres import connect, open_database
-from recollect.stores.postgres.connect import MOST_CONNECTIONS, Session, patience
+from recollect.stores.postgres.connect import MOST_CONNECTIONS, Session
 from recollect.stores.postgres.schema import server_role
 from recollect.types import Scope, SourceKind
 

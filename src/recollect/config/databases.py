@@ -12,7 +12,6 @@ from recollect.stores.notes import workspace_of
 from recollect.stores.pushed import PUSHED
 from recollect.stores.registry import (
     is_database,
-    needing_psycopg,
     open_host,
     open_store,
     parse_address,
@@ -61,7 +60,7 @@ def copy_memory(setup: Setup, source: str, target: str) -> CopiedMemory:
 
     """
     source, target = _full(setup, source), _full(setup, target)
-    if _is_same_store(source, target):
+    if source == target:
         raise ConfigError("Both addresses name the same store.", action="Name another one as TO.")
     with _removed_if_failed(source), contextlib.closing(_open(setup, source)) as old:
         if not old.holds():
@@ -93,15 +92,6 @@ def copy_memory(setup: Setup, source: str, target: str) -> CopiedMemory:
                     action="Run it again while nothing else writes to either of them.",
                 )
     return copied
-
-
-def _is_same_store(one: str, other: str) -> bool:
-    if one == other or not (is_database(one) and is_database(other)):
-        return one == other
-    with needing_psycopg():
-        from recollect.stores.postgres.admin import is_same_database  # noqa: PLC0415 - heavy
-
-    return is_same_database(one, other)
 
 
 def _copy_documents(setup: Setup, source: str, target: str) -> list[str]:

@@ -7,14 +7,15 @@ the keyword leg is in `bm25`, and all others are in `search`, so that every stor
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 from recollect.records import dataclass
 from recollect.types import Known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from datetime import date
     from types import EllipsisType
@@ -204,6 +205,29 @@ class DocumentWrite:
         return Known(new.path, new.source, new.digest, new.stat, self.recipe, new.is_settled)
 
 
+_patience: ContextVar[float | None] = ContextVar("_patience", default=None)
+
+
+@contextmanager
+def patience(seconds: float) -> Iterator[None]:
+    """Limit how long transactions of the body wait for another writer, or for a connection.
+
+    It applies to this thread and every connection the body uses, however deep: the caller sets the
+    limit once, and no stage has to pass it on.
+    """
+    previous = _patience.set(max(0.001, seconds))
+    try:
+        yield
+    finally:
+        _patience.reset(previous)
+
+
+def patience_seconds(longest: float) -> float:
+    """Return how long to wait: so long, or less if a limit is set."""
+    limit = _patience.get()
+    return longest if limit is None else min(longest, limit)
+
+
 def published_in(spaces: Mapping[Fingerprint, Space]) -> Fingerprint | None:
     """Return the space that searches use."""
     return next((each for each, space in spaces.items() if space.is_published), None)
@@ -358,8 +382,7 @@ class Store(Protocol):
 
         It applies to this thread and to the store's leases and vector cache as well.
         """
-        del seconds
-        return nullcontext()
+        return patience(seconds)
 
     def lease(self, name: str, decide: Callable[[Holder | None], Holder | None]) -> Holder | None:
         """Ask who shall hold a lease, given who holds it; record and return the answer.
@@ -426,6 +449,12 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Release the store; it cannot be used afterwards."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
 
     def propose(
         self,

@@ -13,6 +13,7 @@ import numpy as np
 
 from recollect.records import dataclass
 from recollect.stores import bm25, term_counts
+from recollect.stores.vectors import top
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -31,7 +32,6 @@ _TERM_SHIFT = np.uint64(_PLACE_BITS + _FREQUENCY_BITS)
 _PLACE_SHIFT = np.uint64(_FREQUENCY_BITS)
 _PLACE_MASK = np.uint64((1 << _PLACE_BITS) - 1)
 _MOST_FREQUENT = (1 << _FREQUENCY_BITS) - 1
-_GROUP = 32  # scores of which one is looked at first
 _BLOCK_BYTES = 4000  # about one page of the file; a term with more has a block of its own
 _POSTING_BYTES, _TERM_BYTES = 3, 8
 _MIX = np.uint64(0x9E37_79B9_7F4A_7C15)  # 2^64 divided by the golden ratio, as in splitmix64
@@ -234,67 +234,34 @@ def best(
     parts: Sequence[Part], *, weights: npt.NDArray[np.float64], corpus: Corpus, limit: int
 ) -> list[tuple[int, int]]:
     """Return the part and the place of the chunks with the highest scores, best first."""
-    scores = np.zeros(0)
-    owners = np.zeros(0, dtype=np.int64)
-    places = np.zeros(0, dtype=np.int64)
+    found: list[tuple[float, int, int]] = []
     for number, part in enumerate(parts):
-        least = float(scores[-1]) if 0 < len(scores) == limit else 0.0
-        own_places, own_scores = _score(
-            part, weights=weights, corpus=corpus, least=least, limit=limit
-        )
-        scores = np.concatenate([scores, own_scores])
-        owners = np.concatenate([owners, np.full(len(own_places), number)])
-        places = np.concatenate([places, own_places])
-        order = np.lexsort((places, owners, -scores))[:limit]
-        scores, owners, places = scores[order], owners[order], places[order]
-    return list(zip(owners.tolist(), places.tolist(), strict=True))
+        scores = _score(part, weights=weights, corpus=corpus)
+        # Of these alone: choosing among mostly equal numbers, such as zeroes, is slow.
+        held = np.flatnonzero(scores)
+        places = held[top(scores[held], limit)]
+        found += [
+            (-score, number, place)
+            for score, place in zip(scores[places].tolist(), places.tolist(), strict=True)
+        ]
+    return [(number, place) for _, number, place in sorted(found)[:limit]]
 
 
 def _score(
-    part: Part, *, weights: npt.NDArray[np.float64], corpus: Corpus, least: float, limit: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """Return the places and scores of the chunks that can be among the best of all parts.
-
-    Terms that most chunks have are added last, and only for the chunks that they can still lift
-    above `least`, or above the best of this part without them.
-    """
+    part: Part, *, weights: npt.NDArray[np.float64], corpus: Corpus
+) -> npt.NDArray[np.float64]:
+    """Return the score of each chunk; 0 for those that may not be returned."""
     norms = bm25.norms(part.lengths, corpus=corpus).astype(np.float32)
     held = [
         (weight, each) for weight, each in zip(weights.tolist(), part.postings, strict=True) if each
     ]
     scores = _sum_rare(held, norms)
+    for weight, each in held:
+        if each.places is None:
+            scores += weight * bm25.saturated(each.frequencies.astype(np.float32), norms)
     if part.allowed is not None:
         scores *= part.allowed
-    common = [(weight, each.frequencies) for weight, each in held if each.places is None]
-    open_bound = sum(weight for weight, _ in common) * bm25.MOST
-    least = _raised(least, scores, limit=limit)
-    places = np.flatnonzero(scores + open_bound >= least if common else scores >= least)
-    # Up to a point, adding to all is cheaper than picking.
-    picked: slice | npt.NDArray[np.int64] = places
-    if len(places) * 4 > len(scores):
-        picked, places = slice(None), np.arange(len(scores))
-    scores, norms = scores[picked], norms[picked]
-    for weight, frequencies in common:
-        counted = frequencies[picked].astype(np.float32)
-        scores += weight * bm25.saturated(counted, norms)
-    if part.allowed is not None:
-        scores *= part.allowed[picked]
-    # All that tie with the last: the order of chunks decides among them.
-    kept = np.flatnonzero((scores > 0) & (scores >= _raised(least, scores, limit=limit)))
-    return places[kept], scores[kept]
-
-
-def _raised(least: float, scores: npt.NDArray[np.float64], *, limit: int) -> float:
-    """Return the lowest of the highest scores if that is more than `least`."""
-    if len(scores) > _GROUP * limit:
-        groups = scores[: len(scores) // _GROUP * _GROUP].reshape(_GROUP, -1).max(axis=0)
-        # Each of these is a score, so the lowest of the highest scores is not below theirs.
-        bound = float(np.partition(groups, -limit)[-limit])
-        if bound > least:
-            return float(np.partition(scores[scores >= bound], -limit)[-limit])
-    # Of these alone: a partition of mostly equal numbers, such as zeroes, is slow.
-    higher = scores[scores > least]
-    return float(np.partition(higher, -limit)[-limit]) if len(higher) > limit else least
+    return scores
 
 
 def _sum_rare(

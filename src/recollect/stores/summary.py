@@ -1,15 +1,15 @@
-"""Records that every store derives from chunks in one way."""
+"""Records that stores make in one way, from chunks or from rows of their tables."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recollect.reports import Amount, Amounts, DaySummary, DocumentSummary
-from recollect.stores.base import Loaded
-from recollect.types import SourceKind
+from recollect.stores.base import Loaded, Missing, Space
+from recollect.types import Background, Fingerprint, Known, SourceKind, Stat
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 
     from recollect.types import Chunk, ChunkKey, Vector
 
+KNOWN = "SELECT source, path, digest, size_bytes, mtime_ns, recipe, is_settled FROM documents"
+"""The query whose rows `known_of` reads."""
+SPACES = "SELECT fingerprint, dimensions, mean, deviation, is_published FROM spaces"
+"""The query whose rows `spaces_of` reads."""
 _MAX_HEADINGS = 6  # listed per document
+_SOURCES = {kind.value: kind for kind in SourceKind}
 
 
 def summarize(
@@ -52,6 +57,38 @@ def summarize_days(
     for day, source, documents, chunks in rows:
         found[day][source] = Amount(documents, chunks)
     return tuple(DaySummary(day, Amounts(by_source)) for day, by_source in found.items())
+
+
+def known_of(rows: Iterable[Sequence[Any]]) -> list[Known]:
+    """Return the stored states of documents from rows of `KNOWN`: one loop, there are many."""
+    return [
+        Known(path, _SOURCES[source], digest, Stat(size_bytes, mtime_ns), recipe, bool(is_settled))
+        for source, path, digest, size_bytes, mtime_ns, recipe, is_settled in rows
+    ]
+
+
+def spaces_of(rows: Iterable[tuple[Any, ...]]) -> dict[Fingerprint, Space]:
+    """Return spaces from rows of `SPACES`, in the order of their names."""
+    return {
+        Fingerprint.parse(name): Space(
+            dimensions, None if mean is None else Background(mean, deviation), bool(is_published)
+        )
+        for name, dimensions, mean, deviation, is_published in sorted(rows)
+    }
+
+
+def missing_of(rows: Iterable[Sequence[Any]], *, media: bool) -> list[Missing]:
+    """Return missing texts from rows of number, digest, prefix, text, path and size in bytes."""
+    return [
+        Missing(
+            digest=digest.hex(),
+            text=f"{prefix}\n{text}" if prefix else text,
+            path=path if media else "",
+            size_bytes=size_bytes if media else 0,
+            number=number,
+        )
+        for number, digest, prefix, text, path, size_bytes in rows
+    ]
 
 
 def loaded_of(

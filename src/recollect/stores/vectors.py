@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _BLOCK = 131_072  # codes compared at once: what is between steps stays in the processor's cache
 _LARGEST_KEPT_BYTES = 24 << 20  # glibc's own limit is 32 MB
-_UNPACKED = 256  # codes unpacked at once, into memory that is used again
 _UNIT_TOLERANCE = 1e-3  # float32 rounding over a few thousand dimensions stays far below
 
 
@@ -84,10 +83,10 @@ def dots(vectors: Vectors, others: Vectors | Vector) -> npt.NDArray[np.float32]:
     return products
 
 
-def top(values: npt.NDArray[np.float32], limit: int) -> npt.NDArray[np.intp]:
+def top(values: npt.NDArray[np.floating], limit: int) -> npt.NDArray[np.intp]:
     """Return the positions of the `limit` largest values, best first, ties by position."""
     if limit < len(values):
-        pool = np.argpartition(-values, limit)[:limit]
+        pool = np.argpartition(-values, limit)[: max(limit, 1)]
         # argpartition breaks ties at random, so include all values equal to the worst one kept.
         pool = np.flatnonzero(values >= values[pool].min())
     else:
@@ -153,13 +152,9 @@ def signed_sums(codes: npt.NDArray[np.uint64], weights: Vector) -> npt.NDArray[n
     packed = codes.view(np.uint8)
     padded = np.zeros(8 * packed.shape[1], dtype=np.float32)  # a code is filled up with zeroes
     padded[: len(weights)] = weights
-    ones = np.empty(len(codes), dtype=np.float32)
-    bits = np.empty((min(_UNPACKED, len(codes)), len(padded)), dtype=np.float32)
-    for start in range(0, len(codes), _UNPACKED):
-        part = packed[start : start + _UNPACKED]
-        unpack(part, out=bits[: len(part)])
-        ones[start : start + len(part)] = dots(bits[: len(part)], padded)
-    return 2 * ones - np.float32(weights.sum())
+    bits = np.empty((len(codes), len(padded)), dtype=np.float32)
+    unpack(packed, out=bits)
+    return 2 * dots(bits, padded) - np.float32(weights.sum())
 
 
 def unpack(packed: npt.NDArray[np.uint8], *, out: npt.NDArray[np.float32]) -> None:

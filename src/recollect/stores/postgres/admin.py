@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
-
 from psycopg import errors
 
 from recollect.errors import StoreError
@@ -22,8 +20,6 @@ from recollect.stores.postgres.schema import (
 
 _EXTENSIONS = "SELECT extname, extversion FROM pg_extension WHERE extname = ANY(%s) ORDER BY 1"
 _OURS = ("vector", "citus")
-_HOLD = "SELECT pg_advisory_xact_lock(%s)"
-_IS_FREE = "SELECT pg_try_advisory_xact_lock(%s)"
 _ROLE = """
     SELECT rolsuper OR rolbypassrls, has_database_privilege('public', current_database(), 'TEMP')
     FROM pg_roles WHERE rolname = current_user
@@ -66,30 +62,6 @@ def index_database(address: str) -> BuiltIndexes:
     with translated(shown(address)), connected(address) as connection:
         version_of(connection)  # tells of missing tables
         return BuiltIndexes(*build_indexes(connection))
-
-
-def is_same_database(one: str, other: str) -> bool:
-    """Return whether two addresses lead to one database, however they are written.
-
-    A lock that is held through one of them is held for the whole database and nothing else, not
-    even for a server that was restored from a copy of the same files.
-
-    Raises:
-        StoreError: a server cannot be reached.
-
-    """
-    key = secrets.randbits(62)
-    with (
-        translated(shown(one)),
-        connected(one) as holding,
-        holding.transaction(),
-        translated(shown(other)),
-        connected(other) as asking,
-        asking.transaction(),
-    ):
-        holding.execute(_HOLD, (key,))
-        row = asking.execute(_IS_FREE, (key,)).fetchone()
-        return row is not None and not row[0]
 
 
 def describe_database(address: str) -> DatabaseStatus:

@@ -10,7 +10,6 @@ import contextlib
 import logging
 import threading
 import time
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -27,6 +26,7 @@ from recollect.errors import (
     StoreTooNewError,
     StoreUnreachableError,
 )
+from recollect.stores.base import patience, patience_seconds
 from recollect.stores.postgres.adapt import register
 from recollect.stores.postgres.near import EFFORT
 from recollect.stores.postgres.schema import BEGIN_WRITING, MIGRATIONS, SCHEMA, VERSION
@@ -43,7 +43,7 @@ MOST_CONNECTIONS = 10
 _POOL_SECONDS = 10.0  # to wait for one of them
 # A pool waits twice as long after each attempt to connect; after this we ask it to start over.
 _RECONNECT_SECONDS = 2.0
-_LOCK_MS = 30_000  # a writer holds a tenant for one transaction, far below this
+_LOCK_SECONDS = 30.0  # a writer holds a tenant for one transaction, far below this
 _DEFAULTS = {
     "application_name": "recollect",
     "connect_timeout": 10,
@@ -71,7 +71,6 @@ _NO_SLOT = ("too many clients", "too many connections", "connection slots are re
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 
-_patience: ContextVar[float | None] = ContextVar("_patience", default=None)
 # Its words would go to stderr where no application has set logging up; our errors have the reason.
 logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
@@ -80,16 +79,6 @@ class ConnectionLostError(StoreUnreachableError):
     """A connection ended in the middle of a transaction: the same may work on another one."""
 
     kind = "store_unreachable"
-
-
-@contextlib.contextmanager
-def patience(seconds: float) -> Iterator[None]:
-    """Limit how long the body waits for another writer of its tenant, or for a connection."""
-    previous = _patience.set(max(0.001, seconds))
-    try:
-        yield
-    finally:
-        _patience.reset(previous)
 
 
 def shown(address: str) -> str:
@@ -125,9 +114,8 @@ def parameters(address: str) -> dict[str, Any]:
 
 def connected(address: str) -> Connection:
     """Return a connection of its own, which is closed at the end of a `with`."""
-    given, limit = parameters(address), _patience.get()
-    if limit is not None:
-        given["connect_timeout"] = min(int(given["connect_timeout"]), max(1, round(limit)))
+    given = parameters(address)
+    given["connect_timeout"] = max(1, round(patience_seconds(int(given["connect_timeout"]))))
     return psycopg.connect(autocommit=True, **given)
 
 
@@ -259,8 +247,7 @@ class Session:
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:
         """Run the body as one transaction."""
-        limit = _patience.get()
-        lock_ms = _LOCK_MS if limit is None else max(1, round(limit * 1000))
+        lock_ms = round(1000 * patience_seconds(_LOCK_SECONDS))
         begin = (_WRITE, f"SET LOCAL lock_timeout = {lock_ms}", BEGIN_WRITING)
         with self._transaction(begin) as current:
             yield current
@@ -309,8 +296,7 @@ class Session:
     @contextlib.contextmanager
     def _free_connection(self, pool: ConnectionPool[Connection]) -> Iterator[Connection]:
         """Lend a connection; if there is none in time, find out why."""
-        limit = _patience.get()
-        seconds = _POOL_SECONDS if limit is None else min(limit, _POOL_SECONDS)
+        seconds = patience_seconds(_POOL_SECONDS)
         ends_at = time.monotonic() + seconds
         while True:
             left = max(0.001, ends_at - time.monotonic())

@@ -13,9 +13,9 @@ from recollect.stores import term_counts
 from recollect.stores.base import Loaded, is_expected
 from recollect.stores.bm25 import FIELD_WEIGHTS
 from recollect.stores.postgres.connect import run
-from recollect.stores.postgres.rows import CHUNK_COLUMNS, CHUNK_TABLES, KNOWN, chunk_of, known_of
+from recollect.stores.postgres.rows import CHUNK_COLUMNS, CHUNK_TABLES, chunk_of
 from recollect.stores.postgres.tenant import TenantTables
-from recollect.stores.summary import loaded_of
+from recollect.stores.summary import KNOWN, known_of, loaded_of
 from recollect.types import ChunkKey, SupersededFact
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class PostgresDocuments(TenantTables):
             statement += _NAMED
             values += [[source.value for source, _ in asked], [path for _, path in asked]]
         rows = self._session.read(statement, values)
-        return {(row.source, row.path): row for row in map(known_of, rows)}
+        return {(row.source, row.path): row for row in known_of(rows)}
 
     def put_many(self, writes: Sequence[DocumentWrite], *, jointly: bool = False) -> list[bool]:
         fields = [[*map(term_counts.field_terms, write.chunks or ())] for write in writes]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING
 
+from recollect.stores.base import patience as limited_to
 from recollect.stores.postgres.connect import Session, run
-from recollect.stores.postgres.connect import patience as limited_to
 from recollect.stores.pushed import Claim
 
 if TYPE_CHECKING:

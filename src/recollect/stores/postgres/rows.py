@@ -9,7 +9,7 @@ from recollect.stores.term_counts import hash_of
 from recollect.text.globs import matches
 from recollect.text.phrases import contains_all
 from recollect.text.tags import has_tag, tags_whole_document
-from recollect.types import Chunk, FactMark, Known, SourceKind, Stat
+from recollect.types import Chunk, FactMark, SourceKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,9 +29,6 @@ CHUNK_TABLES = (
     "LEFT JOIN facts f ON f.tenant = c.tenant AND f.chunk = c.id"
 )
 """Tables of the columns of a chunk."""
-KNOWN = "SELECT source, path, digest, size_bytes, mtime_ns, recipe, is_settled FROM documents"
-"""The query whose rows `known_of` reads."""
-
 _PATHS = "SELECT id, path FROM documents WHERE tenant = %s AND starts_with(path, %s)"
 _FIELDS = """
     SELECT c.id, c.text, c.heading, d.path, c.triggers, c.document, d.source
@@ -63,19 +60,6 @@ def chunk_of(row: Row) -> Chunk:
         triggers=triggers,
         media="" if media is None else media.hex(),
         fact=None if fact is None else FactMark(fact, scope, since, until, superseded_by),
-    )
-
-
-def known_of(row: Row) -> Known:
-    """Return the stored state of a document from a row of KNOWN."""
-    source, path, digest, size_bytes, mtime_ns, recipe, is_settled = row
-    return Known(
-        path=path,
-        source=SourceKind(source),
-        digest=digest,
-        stat=Stat(size_bytes, mtime_ns),
-        recipe=recipe,
-        is_settled=is_settled,
     )
 
 

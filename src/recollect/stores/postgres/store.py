@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import astuple
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from recollect.reports import Amount, Amounts, IndexStatus
 from recollect.stores.base import Answer, Holder, KeywordPool, Near, Proposals, Store
@@ -13,7 +13,6 @@ from recollect.stores.postgres.connect import (
     ConnectionLostError,
     Session,
     connected,
-    patience,
     require_version,
     run,
     shown,
@@ -24,7 +23,8 @@ from recollect.stores.postgres.keyword import ask_pool, count_terms
 from recollect.stores.postgres.overview import PostgresOverview
 from recollect.stores.postgres.rows import hidden_sql, scope_condition
 from recollect.stores.postgres.schema import TABLES, version_of
-from recollect.stores.postgres.vectors import SPACES, NearQuestion, PostgresVectors, spaces_of
+from recollect.stores.postgres.vectors import OWN_SPACES, NearQuestion, PostgresVectors
+from recollect.stores.summary import spaces_of
 from recollect.types import ChunkKey, Scope
 
 if TYPE_CHECKING:
@@ -41,18 +41,16 @@ _BY_SOURCE = """
     WHERE d.tenant = %s {shown} GROUP BY d.source
 """
 _EMBEDDED = """
-    SELECT count(*) FROM chunks c
-    WHERE c.tenant = %s AND ({embedded}) {seen}
+    SELECT count(*) FILTER (WHERE has_vector),
+        count(*) FILTER (WHERE NOT has_vector AND ({media} OR NOT is_media))
+    FROM (
+        SELECT {embedded} AS has_vector,
+            EXISTS (SELECT 1 FROM media m WHERE m.tenant = %s AND m.chunk = c.id) AS is_media
+        FROM chunks c WHERE c.tenant = %s {seen}
+    ) counted
 """
 # The tenant by its name: of two such conditions, the planner would read all vectors of all tenants.
 _HAS_VECTOR = "EXISTS (SELECT 1 FROM {table} v WHERE v.tenant = %s AND v.digest = c.digest)"
-_MEDIA_WAITING = """
-    SELECT count(*) FROM media m JOIN chunks c ON c.tenant = m.tenant AND c.id = m.chunk
-    WHERE m.tenant = %s {unless}
-"""
-_WITHOUT = """
-    AND NOT EXISTS (SELECT 1 FROM {table} v WHERE v.tenant = c.tenant AND v.digest = c.digest)
-"""
 _DELETE = "DELETE FROM {table} WHERE tenant = %s"
 _NOTHING_LEFT = """
     UPDATE tenants SET chunks = 0, length = 0, changes = changes + 1 WHERE tenant = %s
@@ -78,9 +76,6 @@ class PostgresStore(PostgresDocuments, PostgresVectors, PostgresOverview, Store)
 
     def snapshot(self) -> AbstractContextManager[None]:
         return self._session.reading()  # type: ignore[return-value]  # its value is not used
-
-    def patience(self, seconds: float) -> AbstractContextManager[None]:
-        return patience(seconds)
 
     def lease(self, name: str, decide: Callable[[Holder | None], Holder | None]) -> Holder | None:
         # A session serves one thread, and this is called by others.
@@ -118,10 +113,6 @@ class PostgresStore(PostgresDocuments, PostgresVectors, PostgresOverview, Store)
         self, texts: SpaceTexts | None, *, audience: frozenset[str] | None = None
     ) -> IndexStatus:
         with self._session.reading() as connection:
-            table, other = (
-                self._vector_table(connection, each)
-                for each in ((texts.fingerprint, texts.other) if texts else (None, None))
-            )
             seen, shown, hidden_values = "", "", list[object]()
             if audience is not None:
                 everyone = Scope(audience=audience, with_superseded=True)
@@ -130,17 +121,15 @@ class PostgresStore(PostgresDocuments, PostgresVectors, PostgresOverview, Store)
                 shown = "AND (d.source <> 'facts' OR c.id IS NOT NULL)"
             statement = _BY_SOURCE.format(seen=seen, shown=shown)
             rows = run(connection, statement, (*hidden_values, self._tenant)).fetchall()
-            embedded = 0
-            tables = [each for each in (table, other) if each]
-            if tables:
-                has_vector = " OR ".join(_HAS_VECTOR.format(table=each) for each in tables)
-                counted = _EMBEDDED.format(embedded=has_vector, seen=seen)
-                owners = [self._tenant] * (1 + len(tables))
-                embedded = _number(connection, counted, (*owners, *hidden_values))
-            unless = _WITHOUT.format(table=table) if table else ""
-            waiting = _MEDIA_WAITING.format(unless=unless)
-            is_all = texts is None or texts.media
-            excused = 0 if is_all else _number(connection, waiting, (self._tenant,))
+            embedded = pending = 0
+            if texts is not None:
+                spaces = (texts.fingerprint, texts.other)
+                tables = [self._vector_table(connection, each) for each in spaces]
+                held = [_HAS_VECTOR.format(table=each) for each in tables if each]
+                has_vector = " OR ".join(held) or "false"
+                counted = _EMBEDDED.format(embedded=has_vector, media=texts.media, seen=seen)
+                values = (*[self._tenant] * (len(held) + 2), *hidden_values)
+                embedded, pending = run(connection, counted, values).fetchone() or (0, 0)
         by_source = {source: Amount(documents, chunks) for source, documents, chunks, _ in rows}
         total = Amounts(by_source).total
         return IndexStatus(
@@ -150,7 +139,7 @@ class PostgresStore(PostgresDocuments, PostgresVectors, PostgresOverview, Store)
             chunks=total.chunks,
             by_source=by_source,
             vectors=embedded,
-            pending=total.chunks - embedded - excused if texts else 0,
+            pending=pending,
             engine=_ENGINE,
             is_writable=self.is_writable,
         )
@@ -181,7 +170,7 @@ class PostgresStore(PostgresDocuments, PostgresVectors, PostgresOverview, Store)
             if not corpus.chunks:
                 return Proposals(KeywordPool((), corpus), {})
             with connection.pipeline():
-                stored_spaces = run(connection, SPACES, (self._tenant,))
+                stored_spaces = run(connection, OWN_SPACES, (self._tenant,))
                 pool = ask_pool(
                     connection,
                     terms,
@@ -243,12 +232,6 @@ class PostgresStore(PostgresDocuments, PostgresVectors, PostgresOverview, Store)
 
     def close(self) -> None:
         self._session.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self.close()
 
 
 def open_database(address: str, *, tenant: str) -> PostgresStore:

@@ -14,11 +14,12 @@ from recollect.stores.postgres.connect import run
 from recollect.stores.postgres.near import EFFORT, index_of
 from recollect.stores.postgres.schema import SCHEMA, space_key
 from recollect.stores.postgres.tenant import TenantTables, table_of
+from recollect.stores.summary import SPACES, missing_of, spaces_of
 from recollect.stores.vectors import check_vectors
 from recollect.types import Background, ChunkKey, Fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from recollect.stores.base import SpaceTexts
     from recollect.stores.postgres.connect import Connection, Cursor, Row
@@ -35,9 +36,7 @@ _PUT_BACKGROUND = """
     UPDATE spaces SET mean = %s, deviation = %s WHERE tenant = %s AND fingerprint = %s
 """
 _PUBLISH = "UPDATE spaces SET is_published = (fingerprint = %s) WHERE tenant = %s"
-SPACES = """
-    SELECT fingerprint, dimensions, mean, deviation, is_published FROM spaces WHERE tenant = %s
-"""
+OWN_SPACES = f"{SPACES} WHERE tenant = %s"
 _ADD_SPACE = """
     INSERT INTO spaces (tenant, fingerprint, dimensions) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING
 """
@@ -125,16 +124,7 @@ class PostgresVectors(TenantTables):
             found = run(connection, statement, (self._tenant, after, limit))
             keys = [key for key, _ in found.fetchall()]
             rows = run(connection, _TEXTS, (self._tenant, keys))
-            return [
-                Missing(
-                    digest=digest.hex(),
-                    text=f"{prefix}\n{text}" if prefix else text,
-                    path=path if media else "",
-                    size_bytes=size_bytes if media else 0,
-                    number=key,
-                )
-                for key, digest, prefix, text, path, size_bytes in rows
-            ]
+            return missing_of(rows, media=media)
 
     def put_vectors(
         self,
@@ -195,7 +185,7 @@ class PostgresVectors(TenantTables):
         return int(row[0])
 
     def spaces(self) -> Mapping[Fingerprint, Space]:
-        return spaces_of(self._session.read(SPACES, (self._tenant,)))
+        return spaces_of(self._session.read(OWN_SPACES, (self._tenant,)))
 
     def put_space(
         self,
@@ -217,7 +207,7 @@ class PostgresVectors(TenantTables):
         removed = 0
         with self._session.writing() as connection:
             self._lock(connection)
-            for name, *_ in run(connection, SPACES, (self._tenant,)).fetchall():
+            for name, *_ in run(connection, OWN_SPACES, (self._tenant,)).fetchall():
                 is_kept = name in kept
                 table = self._vector_table(connection, Fingerprint.parse(name))
                 if table:
@@ -291,13 +281,3 @@ class PostgresVectors(TenantTables):
             values = (self._tenant, str(fingerprint), list(keys))
             rows = run(connection, _WORDS, values).fetchall()
         return {ChunkKey(key): bytes(codes) for key, codes in rows}
-
-
-def spaces_of(rows: Iterable[Row]) -> dict[Fingerprint, Space]:
-    """Return spaces from rows of SPACES, in the order of their names."""
-    return {
-        Fingerprint.parse(name): Space(
-            dimensions, None if mean is None else Background(mean, deviation), is_published
-        )
-        for name, dimensions, mean, deviation, is_published in sorted(rows)
-    }

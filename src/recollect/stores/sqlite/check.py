@@ -15,9 +15,7 @@ from recollect.stores.sqlite.codes import ENTRY, made
 from recollect.stores.sqlite.rows import (
     CHUNK_COLUMNS,
     FLOAT_BYTES,
-    KNOWN,
     TEXT_BITS,
-    all_known,
     check_tail,
     chunk_of,
     ids_in,
@@ -25,6 +23,7 @@ from recollect.stores.sqlite.rows import (
     vector_id,
 )
 from recollect.stores.sqlite.segments import NAMES, ids_of, read_tail, sealed, segments
+from recollect.stores.summary import KNOWN, known_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,7 +98,7 @@ def find_broken(connection: apsw.Connection) -> Iterator[str]:
     connection.execute("SELECT rowid FROM memory_fts LIMIT 1").fetchall()
     problems = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)")]
     yield from (problem for problem in problems if problem != "ok")
-    all_known(connection.execute(KNOWN))
+    known_of(connection.execute(KNOWN))
     for row in connection.execute(_RECORDS):
         chunk_of(row)
     for (tail,) in connection.execute(_TAILS):

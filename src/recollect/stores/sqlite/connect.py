@@ -19,6 +19,7 @@ from recollect.errors import (
     StoreFullError,
     StoreReadOnlyError,
 )
+from recollect.stores.base import patience_seconds
 from recollect.stores.sqlite import pages
 from recollect.text.files import make_private_file, make_private_folder, restrict
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_BUSY_TIMEOUT_MS = 30_000  # a writer holds the file for one document at a time, far below this
+_BUSY_SECONDS = 30.0  # a writer holds the file for one document at a time, far below this
 _WAL_SWITCH_ATTEMPTS = 50  # switching to WAL ignores the busy timeout, so we retry
 _WAL_SWITCH_PAUSE_SECONDS = 0.05
 _CACHE_KIB = 32_000
@@ -39,7 +40,6 @@ _DAMAGE = (
     # A page in the place of another has rows with other types and values than ours.
     *(ValueError, TypeError, LookupError, AttributeError),
 )
-_patience_ms: ContextVar[int] = ContextVar("_patience_ms", default=_BUSY_TIMEOUT_MS)
 _is_alone: ContextVar[bool] = ContextVar("_is_alone", default=False)
 _creating = threading.Lock()
 
@@ -153,7 +153,7 @@ def _opened(connection: apsw.Connection, *, writable: bool) -> apsw.Connection:
 
 
 def _configure(connection: apsw.Connection, *, writable: bool) -> None:
-    connection.set_busy_timeout(_BUSY_TIMEOUT_MS)
+    connection.set_busy_timeout(round(1000 * _BUSY_SECONDS))
     connection.pragma("foreign_keys", True)  # deleting a document deletes its chunks
     connection.pragma("cache_size", -_CACHE_KIB)  # the default 2 MB thrashes on vector rows
     connection.pragma("temp_store", 2)  # sorting candidates must not touch the disk
@@ -179,11 +179,11 @@ def _enter_wal(connection: apsw.Connection) -> None:
 @contextlib.contextmanager
 def writing(connection: apsw.Connection) -> Iterator[None]:
     """Run the body as one transaction that is the only writer from its start."""
-    connection.set_busy_timeout(_patience_ms.get())
+    connection.set_busy_timeout(round(1000 * patience_seconds(_BUSY_SECONDS)))
     try:
         connection.execute("BEGIN IMMEDIATE")
     finally:
-        connection.set_busy_timeout(_BUSY_TIMEOUT_MS)
+        connection.set_busy_timeout(round(1000 * _BUSY_SECONDS))
     try:
         yield
     except BaseException:
@@ -192,20 +192,6 @@ def writing(connection: apsw.Connection) -> Iterator[None]:
             connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
-
-
-@contextlib.contextmanager
-def patience(seconds: float) -> Iterator[None]:
-    """Limit how long transactions of the body wait for another writer.
-
-    It applies to this thread and every connection the body uses, however deep: the caller sets the
-    limit once, and no stage has to pass it on.
-    """
-    previous = _patience_ms.set(round(seconds * 1000))
-    try:
-        yield
-    finally:
-        _patience_ms.reset(previous)
 
 
 @contextlib.contextmanager

@@ -11,8 +11,6 @@ from recollect.stores.sqlite.connect import SqliteFile
 from recollect.stores.sqlite.rows import (
     CHUNK_COLUMNS,
     FLOAT_BYTES,
-    KNOWN,
-    all_known,
     as_of,
     audience_of,
     blobs_of,
@@ -23,7 +21,7 @@ from recollect.stores.sqlite.rows import (
     vector_id,
 )
 from recollect.stores.sqlite.seal import remove, seal_tail
-from recollect.stores.summary import loaded_of
+from recollect.stores.summary import KNOWN, known_of, loaded_of
 from recollect.types import ChunkKey, SupersededFact
 
 if TYPE_CHECKING:
@@ -94,7 +92,7 @@ class SqliteDocuments(SqliteFile):
                     for row in connection.execute(_KNOWN_OF, (source.value, path))
                 )
             )
-            return {(row.source, row.path): row for row in all_known(rows)}
+            return {(row.source, row.path): row for row in known_of(rows)}
 
     def put_many(self, writes: Sequence[DocumentWrite], *, jointly: bool = False) -> list[bool]:
         # Before the transaction: others can write while terms are made.

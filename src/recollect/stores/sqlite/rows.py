@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from recollect.types import Chunk, FactMark, Known, SourceKind, Stat
+from recollect.types import Chunk, FactMark, SourceKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,8 +39,6 @@ CHUNK_COLUMNS = (
     "(SELECT json_array(id, scope, since, until, superseded_by) FROM facts WHERE chunk = c.id)"
 )
 """The columns that `chunk_of` reads, in order; `c` is the chunk and `d` its document."""
-KNOWN = "SELECT source, path, digest, size_bytes, mtime_ns, recipe, is_settled FROM documents"
-"""The query whose rows `all_known` reads."""
 _SOURCES = {kind.value: kind for kind in SourceKind}
 
 _FOREIGN = "SELECT chunk FROM facts WHERE scope NOT IN (SELECT value FROM json_each(?))"
@@ -132,14 +130,6 @@ def chunk_of(row: Sequence[Any]) -> Chunk:
         media="" if media is None else media.hex(),
         fact=None if fact is None else _mark_of(fact),
     )
-
-
-def all_known(rows: Iterable[Sequence[Any]]) -> list[Known]:
-    """Return the stored states of documents from rows of KNOWN: one loop, there are many."""
-    return [
-        Known(path, _SOURCES[source], digest, Stat(size_bytes, mtime_ns), recipe, bool(is_settled))
-        for source, path, digest, size_bytes, mtime_ns, recipe, is_settled in rows
-    ]
 
 
 def join_heading(heading: Sequence[str]) -> str:

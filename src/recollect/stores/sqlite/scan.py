@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from recollect.stores.sqlite.filters import Filter
     from recollect.types import Vector
 
+    Ranked = tuple[Texts, npt.NDArray[np.float32]]
+    """Texts, best first, with the cosines of their vectors, or with estimates of those."""
+
 EXACT_LIMIT = 1024
 """Vectors that are read and compared in full."""
 ESTIMATED = 4000
@@ -44,22 +47,6 @@ _OF_TEXTS = f"""
     SELECT asked.value, v.vector, v.tail FROM json_each(?2) asked
     JOIN vectors v ON v.id = {vector_id("?1", "asked.value")}
 """  # noqa: S608 - our own column names
-
-
-@dataclass(frozen=True, slots=True)
-class _Closest:
-    """Texts, best first, with the exact cosines of their vectors."""
-
-    texts: Texts
-    cosines: npt.NDArray[np.float32]
-
-
-@dataclass(frozen=True, slots=True)
-class _Shortlist:
-    """Texts, most promising first, with numbers that grow with their cosines."""
-
-    texts: Texts
-    estimates: npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +77,7 @@ class NumpyScan:
 
     def _shortlist(
         self, connection: apsw.Connection, coding: Coding, *, vector: Vector, allowed: Mask | None
-    ) -> _Shortlist:
+    ) -> Ranked:
         """Return the texts whose codes are nearest."""
         codes = self.cache.read(connection, coding)
         inside = None if allowed is None else _inside(allowed, codes.texts)
@@ -98,7 +85,7 @@ class NumpyScan:
         nearest = np.ascontiguousarray(codes.words[:, places].T)
         estimates = signed_sums(nearest, vector * coding.spread) * codes.scales[places]
         order = np.argsort(-estimates)
-        return _Shortlist(codes.texts[places[order]], estimates[order])
+        return codes.texts[places[order]], estimates[order]
 
 
 def _inside(allowed: Mask, texts: Texts) -> Mask:
@@ -122,21 +109,22 @@ def _nearest_codes(
 
 def _closest_of_all(
     connection: apsw.Connection, *, space: int, vector: Vector, allowed: Mask | None
-) -> _Closest:
+) -> Ranked:
     texts, vectors = columns(connection.execute(_ALL, (space,)), dimensions=len(vector))
     cosines = dots(vectors, vector)
     if allowed is not None:
         inside = _inside(allowed, texts)
         texts, cosines = texts[inside], cosines[inside]
     order = top(cosines, len(cosines))
-    return _Closest(texts[order], cosines[order])
+    return texts[order], cosines[order]
 
 
 def _compared(
-    connection: apsw.Connection, shortlist: _Shortlist, *, space: int, vector: Vector, limit: int
-) -> _Closest:
+    connection: apsw.Connection, shortlist: Ranked, *, space: int, vector: Vector, limit: int
+) -> Ranked:
     """Compare texts exactly, in the order of their estimates, while more are likely to matter."""
-    texts, cosines = shortlist.texts, np.zeros(0, dtype=np.float32)
+    texts, estimates = shortlist
+    cosines = np.zeros(0, dtype=np.float32)
     wanted = min(len(texts), max(_FIRST, limit + limit // 2))
     while len(cosines) < wanted:
         part = texts[len(cosines) : wanted]
@@ -147,10 +135,10 @@ def _compared(
             raise RowError("a code has no vector")
         own = dots(vectors, vector)[np.searchsorted(asked, part)]
         cosines = np.concatenate([cosines, own])
-        likely = _likely(shortlist.estimates, cosines, best=min(limit, _SURE))
+        likely = _likely(estimates, cosines, best=min(limit, _SURE))
         wanted = min(likely, 2 * len(cosines))
     order = top(cosines, len(cosines))
-    return _Closest(texts[order], cosines[order])
+    return texts[order], cosines[order]
 
 
 def _likely(
@@ -174,14 +162,15 @@ def _likely(
     return int(np.count_nonzero(predicted > worst - _MARGIN * error))
 
 
-def _pool(closest: _Closest, *, seen: Filter, limit: int) -> VectorPool:
+def _pool(found: Ranked, *, seen: Filter, limit: int) -> VectorPool:
     """Return the chunks of the closest texts; texts that no chunk in scope has drop out."""
     keys: list[ChunkKey] = []
     cosines: list[float] = []
-    for start in range(0, len(closest.texts), limit):
-        places, chunks = seen.chunks_with(closest.texts[start : start + limit])
+    texts, exact = found
+    for start in range(0, len(texts), limit):
+        places, chunks = seen.chunks_with(texts[start : start + limit])
         keys += map(ChunkKey, chunks.tolist())
-        cosines += closest.cosines[start + places].tolist()
+        cosines += exact[start + places].tolist()
         if len(keys) >= limit:
             break
     return VectorPool(tuple(keys[:limit]), tuple(cosines[:limit]))

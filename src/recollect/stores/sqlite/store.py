@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import astuple
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,7 +30,6 @@ from recollect.stores.sqlite.connect import (
     connect,
     disk_error,
     files_of,
-    patience,
     reading,
     translated,
     writing,
@@ -116,9 +115,6 @@ class SqliteStore(SqliteDocuments, SqliteVectors, SqliteOverview, Store):
 
     def snapshot(self) -> AbstractContextManager[None]:
         return reading(self._connection)
-
-    def patience(self, seconds: float) -> AbstractContextManager[None]:
-        return patience(seconds)
 
     def lease(self, name: str, decide: Callable[[Holder | None], Holder | None]) -> Holder | None:
         # A connection serves one thread, and this is called by others.
@@ -248,12 +244,6 @@ class SqliteStore(SqliteDocuments, SqliteVectors, SqliteOverview, Store):
                 for file in files_of(self._path):
                     file.unlink(missing_ok=True)
                 self._take_over(SqliteStore.open(self._path, engine=self._engine))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self.close()
 
 
 def _keyword(

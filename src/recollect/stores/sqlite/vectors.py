@@ -19,6 +19,7 @@ from recollect.stores.sqlite.documents import ADD_TEXT
 from recollect.stores.sqlite.filters import Filter
 from recollect.stores.sqlite.rows import blobs_of, check_tail, ids_in, text_in, vector_id
 from recollect.stores.sqlite.segments import ids_of, segments
+from recollect.stores.summary import SPACES, missing_of, spaces_of
 from recollect.stores.vectors import check_vectors, code_bytes
 from recollect.types import Background, ChunkKey, Fingerprint
 
@@ -35,9 +36,6 @@ if TYPE_CHECKING:
     from recollect.types import Scope, Vector, Vectors
 
 _SPACE = "SELECT id, dimensions FROM spaces WHERE fingerprint = ?"
-_SPACES = """
-    SELECT fingerprint, dimensions, mean, deviation, is_published FROM spaces ORDER BY fingerprint
-"""
 _ADD_SPACE = "INSERT OR IGNORE INTO spaces (fingerprint, dimensions) VALUES (?, ?)"
 _TEXT = "SELECT id FROM texts WHERE digest = ?"
 _PUT = f"""
@@ -160,18 +158,8 @@ class SqliteVectors(SqliteFile):
             held = chunk_vectors(connection, texts.fingerprint, texts.other)
             lacking = np.unique(held.texts[~held.has_vector & (held.is_media == texts.media)])
             asked = lacking[lacking > after][:limit].tolist()
-            return [
-                Missing(
-                    digest=digest.hex(),
-                    text=f"{prefix}\n{text}" if prefix else text,
-                    path=path if texts.media else "",
-                    size_bytes=size_bytes if texts.media else 0,
-                    number=number,
-                )
-                for number, digest, prefix, text, path, size_bytes in connection.execute(
-                    _MISSING, (json.dumps(asked),)
-                )
-            ]
+            rows = connection.execute(_MISSING, (json.dumps(asked),))
+            return missing_of(rows, media=texts.media)
 
     def coverage(self, texts: SpaceTexts | None) -> Coverage:
         with self._reading() as connection:
@@ -188,7 +176,7 @@ class SqliteVectors(SqliteFile):
 
     def spaces(self) -> Mapping[Fingerprint, Space]:
         with self._reading() as connection:
-            return dict(_space_of(*row) for row in connection.execute(_SPACES))
+            return spaces_of(connection.execute(SPACES))
 
     def put_space(
         self,
@@ -285,13 +273,6 @@ def space_id(connection: apsw.Connection, fingerprint: Fingerprint | None) -> in
     """Return the file's number of a space; None if nothing of it is stored."""
     row = connection.execute(_SPACE, (str(fingerprint),)).fetchone()
     return None if row is None else int(row[0])
-
-
-def _space_of(
-    name: str, dimensions: int, mean: float | None, deviation: float, is_published: int
-) -> tuple[Fingerprint, Space]:
-    background = None if mean is None else Background(mean, deviation)
-    return Fingerprint.parse(name), Space(dimensions, background, bool(is_published))
 
 
 def _add_space(connection: apsw.Connection, fingerprint: Fingerprint) -> tuple[int, int]:
