@@ -33,8 +33,8 @@ from recollect.stores import notes, postgres
 from recollect.stores.base import DocumentWrite, Holder, SpaceTexts, published_in
 from recollect.stores.postgres import keyword
 from recollect.stores.postgres.adapt import register
-from recollect.stores.postgres.connect import Session, parameters
-from recollect.stores.postgres.pushed import PostgresPushed
+from recollect.stores.postgres.connect import Session, parameters, run
+from recollect.stores.postgres.pushed import _DROP_OLDEST, PostgresPushed
 from recollect.stores.postgres.schema import SCHEMA, TABLES
 from recollect.stores.pushed import MemoryLimits, PushedChange
 from recollect.types import Background, FactMark, Fingerprint, Phrase, Scope, SourceKind
@@ -154,7 +154,7 @@ def push(pushed: PostgresPushed) -> None:
     pushed.deleted()
     pushed.restore([earlier], is_deleted=True)
     with pushed.changing() as connection:
-        pushed._drop_oldest(connection, places=1, megabytes=1)
+        run(connection, _DROP_OLDEST, (pushed._tenant, pushed._tenant, 1, 1))
     pushed.purge("memory/a.md")
     pushed.close()
 

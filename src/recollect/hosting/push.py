@@ -160,12 +160,7 @@ class RemoteMemory:
 
 
 def push(setup: Setup, remote: RemoteMemory, *, dry_run: bool = False) -> PushReport:
-    """Make a memory on a server match the notes of a workspace.
-
-    Args:
-        setup: of the workspace.
-        remote: the memory.
-        dry_run: only compare.
+    """Make a memory on a server match the notes of a workspace, or only compare them.
 
     Raises:
         WorkspaceError: the folder cannot be read.

@@ -46,13 +46,7 @@ class QueueWorker:
         *,
         on_sync: Callable[[str, Report | RecollectError], None] = lambda _agent, _ended: None,
     ) -> None:
-        """Store the arguments.
-
-        Args:
-            host: opens the memories and the queue.
-            on_sync: called with each memory and how its sync ended.
-
-        """
+        """Store the arguments; `on_sync` is called with each memory and how its sync ended."""
         self._host = host
         self._on_sync = on_sync
         self._stopped = threading.Event()

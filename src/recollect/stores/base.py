@@ -289,11 +289,7 @@ class Store(Protocol):
     def missing(self, texts: SpaceTexts, *, limit: int, after: int = 0) -> Sequence[Missing]:
         """Return texts without a vector, each once, in the order of their numbers.
 
-        Args:
-            texts: which need one; with `media`, only media files are returned.
-            limit: the most texts to return.
-            after: continue after the text with this number.
-
+        With `media`, only media files are returned; `after` continues after a number.
         """
 
     def coverage(self, texts: SpaceTexts | None) -> Coverage:
@@ -311,11 +307,7 @@ class Store(Protocol):
     ) -> None:
         """Store vectors by the digest of their text, in one step; those that are there stay.
 
-        Args:
-            fingerprint: the space.
-            digests: of the texts.
-            vectors: one for each text.
-            words: the word codes of each text, if the model has them.
+        With them go the word codes of each text, if the model has them.
 
         Raises:
             VectorsRejectedError: they do not fit the space; nothing was stored.
@@ -332,13 +324,9 @@ class Store(Protocol):
         background: Background | None = None,
         publish: bool = False,
     ) -> None:
-        """Describe a space, in one step.
+        """Describe a space, in one step; `publish` makes searches use it instead of another.
 
-        Args:
-            fingerprint: the space.
-            background: how the cosines of unrelated texts are distributed in it; None leaves it.
-            publish: make searches use this space instead of another.
-
+        The background says how cosines of unrelated texts are distributed in it; None leaves it.
         """
 
     def prune(self, *, keep: Collection[Fingerprint]) -> int:
@@ -407,20 +395,15 @@ class Store(Protocol):
     def status(
         self, texts: SpaceTexts | None, *, audience: frozenset[str] | None = None
     ) -> IndexStatus:
-        """Return sizes and counts.
+        """Return sizes and counts; None counts no vectors.
 
-        Args:
-            texts: which need a vector; None counts no vectors.
-            audience: count only facts of these scopes, and as size only the texts; None is all.
-
+        With an audience, only facts of these scopes count, and as size only the texts.
         """
 
     def check(self, *, deep: bool = False) -> list[str]:
         """Read the whole store and return what is broken: nothing if it is sound.
 
-        Args:
-            deep: also compare terms, counts and codes with the texts and vectors of the chunks.
-
+        A deep check also compares terms, counts and codes with the texts and vectors of the chunks.
         """
         del deep
         return []
@@ -433,9 +416,7 @@ class Store(Protocol):
         A single failed read can look like damage, so it is read again before it is replaced. If
         another process replaced or deleted it, the work is done on what is in its place now.
 
-        Args:
-            work: may be done several times.
-            tell: called with notices for the user.
+        `tell` is called with notices for the user.
 
         Raises:
             StoreError: it cannot be replaced.
@@ -467,11 +448,6 @@ class Store(Protocol):
     ) -> Proposals:
         """Return the chunks that score highest by `stores.bm25`, and those nearest to each vector.
 
-        Args:
-            terms: of the question; a chunk needs one of them.
-            vectors: of the question, by their space.
-            scope: which chunks may be seen.
-            limit: how many of each leg, and of each vector.
-            stop: which of the terms are function words.
-
+        A chunk needs one of the terms, of which those in `stop` are function words. The limit is
+        that of each leg, and of each vector.
         """

@@ -235,16 +235,18 @@ def best(
 ) -> list[tuple[int, int]]:
     """Return the part and the place of the chunks with the highest scores, best first."""
     found: list[tuple[float, int, int]] = []
+    least = 0.0
     for number, part in enumerate(parts):
         scores = _score(part, weights=weights, corpus=corpus)
-        # Of these alone: choosing among mostly equal numbers, such as zeroes, is slow.
-        held = np.flatnonzero(scores)
+        held = np.flatnonzero(scores > least)
         places = held[top(scores[held], limit)]
         found += [
             (-score, number, place)
             for score, place in zip(scores[places].tolist(), places.tolist(), strict=True)
         ]
-    return [(number, place) for _, number, place in sorted(found)[:limit]]
+        found = sorted(found)[:limit]
+        least = -found[-1][0] if 0 < len(found) == limit else 0.0
+    return [(number, place) for _, number, place in found]
 
 
 def _score(

@@ -109,10 +109,7 @@ def encode(vectors: Vectors, centre: Vector) -> npt.NDArray[np.uint64]:
 def hamming(codes: npt.NDArray[np.uint64], code: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint16]:
     """Return the number of bits in which each code differs from one code.
 
-    Args:
-        codes: word by code, so that each step reads memory in one direction.
-        code: the words of the one code.
-
+    The codes are word by code, so that each step reads memory in one direction.
     """
     distances = np.zeros(codes.shape[1], dtype=np.uint16)
     differing = np.empty(min(_BLOCK, codes.shape[1]), dtype=np.uint64)
@@ -142,13 +139,7 @@ def scales(vectors: Vectors, centre: Vector, *, spread: Vector) -> npt.NDArray[n
 
 
 def signed_sums(codes: npt.NDArray[np.uint64], weights: Vector) -> npt.NDArray[np.float32]:
-    """Return the sum of weights for each code, negative where its bit is 0.
-
-    Args:
-        codes: code by word.
-        weights: one for each dimension.
-
-    """
+    """Return for each row of `codes` the sum of the weights, negative where its bit is 0."""
     packed = codes.view(np.uint8)
     padded = np.zeros(8 * packed.shape[1], dtype=np.float32)  # a code is filled up with zeroes
     padded[: len(weights)] = weights

@@ -29,7 +29,6 @@ _NAMED = f"SELECT {_COLUMNS} FROM pushed WHERE tenant = %s AND path = ANY(%s)"  
 _CONTENTS = f"""
     SELECT {_COLUMNS}, content FROM pushed WHERE tenant = %s AND path = ANY(%s)
 """  # noqa: S608 - our own names
-_CURRENT = f"SELECT {_COLUMNS}, content FROM pushed WHERE tenant = %s AND path = %s"  # noqa: S608
 _OF_VERSION = f"""
     SELECT {_COLUMNS}, content FROM pushed WHERE tenant = %s AND path = %s AND version = %s
     UNION ALL SELECT {_COLUMNS}, content FROM pushed_versions
@@ -121,17 +120,17 @@ class PostgresPushed(TenantTables):
             NotFoundError: there is no such document, or its version is not kept.
 
         """
-        key = (self._tenant, path)
         if version is None:
-            rows = self._session.read(_CURRENT, key)
+            found = self.contents([path]).get(path)
         else:
-            rows = self._session.read(_OF_VERSION, (*key, version) * 2)
-        if not rows:
+            rows = self._session.read(_OF_VERSION, (self._tenant, path, version) * 2)
+            found = (PushedDocument(*rows[0][:-1]), bytes(rows[0][-1])) if rows else None
+        if found is None:
             what = "document" if version is None else f"version {version} of the document"
             raise NotFoundError(
                 f"There is no {what} {path}.", action="List the documents to see their paths."
             )
-        return PushedDocument(*rows[0][:-1]), bytes(rows[0][-1])
+        return found
 
     def contents(self, paths: Sequence[str]) -> dict[str, tuple[PushedDocument, bytes]]:
         """Return those of some documents that exist, with their contents, by path."""
@@ -208,12 +207,9 @@ class PostgresPushed(TenantTables):
         return [PushedDocument(*row) for row in rows]
 
     def purge(self, path: str, *, keep_current: bool = False) -> int:
-        """Delete a document with all its versions; return how many versions that were.
+        """Delete a document with all its versions, or with its earlier ones; return how many.
 
-        Args:
-            path: of the document, which may be deleted already.
-            keep_current: delete only the earlier versions.
-
+        The document may be deleted already.
         """
         key = (self._tenant, path)
         with self.changing() as connection:
@@ -228,12 +224,9 @@ class PostgresPushed(TenantTables):
     def restore(
         self, versions: Sequence[tuple[PushedDocument, bytes]], *, is_deleted: bool
     ) -> None:
-        """Store a document with its versions as they are, in the place of what it had before.
+        """Store a document with its versions, the newest first, in the place of what it had before.
 
-        Args:
-            versions: the newest first, all of the same path.
-            is_deleted: whether even the newest is an earlier version.
-
+        Of a deleted document, even the newest is an earlier version.
         """
         with self.changing() as connection:
             for place, (document, content) in enumerate(versions):
@@ -253,23 +246,18 @@ class PostgresPushed(TenantTables):
         places, megabytes = self._limits.documents * KEPT_VERSIONS, self._limits.megabytes
         count, size = self._totals(connection, "pushed_versions")
         if count > places or size > megabytes * _MEGA:
-            self._drop_oldest(connection, places=places, megabytes=megabytes)
-
-    def _drop_oldest(self, connection: Connection, *, places: int, megabytes: int) -> None:
-        values = (self._tenant, self._tenant, places, megabytes * _MEGA)
-        run(connection, _DROP_OLDEST, values)
+            values = (self._tenant, self._tenant, places, megabytes * _MEGA)
+            run(connection, _DROP_OLDEST, values)
 
     def _require_room(self, connection: Connection) -> None:
         limits = self._limits
         count, size = self._totals(connection, "pushed")
-        if count > limits.documents:
+        if count > limits.documents or size > limits.megabytes * _MEGA:
+            most = f"{limits.documents:,} documents"
+            if count <= limits.documents:
+                most = f"{limits.megabytes:,} MB"
             raise StorageLimitError(
-                f"This memory may hold {limits.documents:,} documents.",
-                action="Delete documents that are no longer needed, or ask the operator for more.",
-            )
-        if size > limits.megabytes * _MEGA:
-            raise StorageLimitError(
-                f"This memory may hold {limits.megabytes:,} MB.",
+                f"This memory may hold {most}.",
                 action="Delete documents that are no longer needed, or ask the operator for more.",
             )
 

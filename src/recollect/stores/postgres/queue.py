@@ -90,12 +90,7 @@ class PostgresQueue:
         return int(self._session.read("SELECT count(*) FROM queue")[0][0])
 
     def check(self, *, patience: float) -> int:
-        """Write to the database, and return how many memories are in the queue.
-
-        Args:
-            patience: seconds to wait for a connection, and for another writer.
-
-        """
+        """Write to the database within so many seconds; return how many memories wait."""
         with limited_to(patience):
             self._run(_CHECK, ())
             return self.waiting()

@@ -407,12 +407,7 @@ def require_server(connection: psycopg.Connection[Any]) -> None:
 
 
 def require_pgvector(connection: psycopg.Connection[Any], versions: str, name: str) -> None:
-    """Reject a pgvector that is too old.
-
-    Args:
-        connection: to the database.
-        versions: the query for the versions of extensions.
-        name: its column with the name of the extension.
+    """Reject a pgvector that is too old, given the query for versions and its column with names.
 
     Raises:
         StoreError: it is, or it is missing.

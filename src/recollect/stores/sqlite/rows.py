@@ -33,10 +33,10 @@ FLOAT_BYTES = 4
 TEXT_BITS = 40
 """Bits of a vector's id that are the number of its text; those above are its space."""
 CHUNK_COLUMNS = (
-    "c.id, d.path, d.source, c.start_line, c.end_line, c.text, c.heading, c.prefix, c.day, "
-    "c.speaker, c.moment, c.importance, c.triggers, c.tail, "
-    "(SELECT content FROM media WHERE chunk = c.id), "
-    "(SELECT json_array(id, scope, since, until, superseded_by) FROM facts WHERE chunk = c.id)"
+    "c.id, c.tail, d.path, d.source, c.start_line, c.end_line, c.text, c.heading, c.prefix, c.day, "
+    "c.speaker, c.moment, "
+    "(SELECT json_array(id, scope, since, until, superseded_by) FROM facts WHERE chunk = c.id), "
+    "(SELECT content FROM media WHERE chunk = c.id), c.importance, c.triggers"
 )
 """The columns that `chunk_of` reads, in order; `c` is the chunk and `d` its document."""
 _SOURCES = {kind.value: kind for kind in SourceKind}
@@ -94,41 +94,24 @@ def stack(blobs: Sequence[bytes], tails: Iterable[int] = (), *, dimensions: int)
 
 def chunk_of(row: Sequence[Any]) -> Chunk:
     """Return the chunk of a row that starts with CHUNK_COLUMNS."""
-    (
-        _,
+    _, tail, path, source, start_line, end_line, text, heading, prefix, day = row[:10]
+    speaker, moment, fact, media, importance, triggers = row[10:16]
+    check_tail(tail)
+    return Chunk(
         path,
-        source,
+        source_of(source),
         start_line,
         end_line,
         text,
-        heading,
+        split_heading(heading),
         prefix,
-        day,
+        day_of(day),
         speaker,
         moment,
+        None if fact is None else _mark_of(fact),
+        "" if media is None else media.hex(),
         importance,
         triggers,
-        tail,
-        media,
-        fact,
-        *_,
-    ) = row
-    check_tail(tail)
-    return Chunk(
-        path=path,
-        source=source_of(source),
-        start_line=start_line,
-        end_line=end_line,
-        text=text,
-        heading=split_heading(heading),
-        prefix=prefix,
-        when=day_of(day),
-        speaker=speaker,
-        moment=moment,
-        importance=importance,
-        triggers=triggers,
-        media="" if media is None else media.hex(),
-        fact=None if fact is None else _mark_of(fact),
     )
 
 

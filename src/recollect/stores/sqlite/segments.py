@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -59,7 +58,6 @@ TERM_BITS = 32
 _BLOCK_KINDS = ("<u4", "<u4", "<u2", "u1")  # terms, sizes, places, frequencies
 _KEPT_BYTES = 128 << 20  # of columns, masks and postings that a process keeps
 _RECORD_BYTES = 500  # what keeping anything takes, about
-_KEPT_OF_TAIL_BYTES = 4 << 20
 _LONGEST = 65_535  # a longer chunk is scored as one of this length
 
 _SEGMENTS = "SELECT id, token, first, last, chunks, removed, stamp FROM segments ORDER BY first"
@@ -230,7 +228,6 @@ class Tail:
     documents: Mapping[str, list[str]]
     own: Entries
     """All entries, sorted."""
-    derived: Recent = field(default_factory=lambda: Recent(_KEPT_OF_TAIL_BYTES))
 
     @property
     def chunks(self) -> int:
@@ -241,8 +238,9 @@ class Tail:
         """Always 0: its chunks are read again after each change."""
         return 0
 
-    def kept(self, name: Hashable, make: Callable[[], tuple[Value, int]]) -> Value:
-        return self.derived.get(name, make)
+    def kept(self, _name: Hashable, make: Callable[[], tuple[Value, int]]) -> Value:
+        """Return what follows from the tail; it is short, so nothing is kept."""
+        return make()[0]
 
     def column(self, name: str) -> Column:
         return self.columns[name]
