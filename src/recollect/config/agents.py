@@ -11,10 +11,12 @@ from recollect.config import Places, agent_of
 from recollect.errors import StoreError
 from recollect.reports import AgentStatus
 from recollect.stores.notes import workspace_of
-from recollect.stores.registry import SUFFIX, inspect_file, remove_file
+from recollect.stores.registry import SUFFIX, check_engine, inspect_file, remove_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+__all__ = ["check_engine", "has_agent", "list_agents", "remove_agent"]
 
 
 def list_agents(environ: Mapping[str, str] | None = None) -> list[AgentStatus]:

@@ -12,6 +12,7 @@ from recollect.stores.notes import workspace_of
 from recollect.stores.pushed import PUSHED
 from recollect.stores.registry import (
     is_database,
+    needing_psycopg,
     open_host,
     open_store,
     parse_address,
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from recollect.config import Setup
-    from recollect.reports import CopiedMemory
+    from recollect.reports import BuiltIndexes, CopiedMemory, DatabaseStatus
     from recollect.stores.base import Store
 
 _FILE = "file:"
@@ -47,6 +48,35 @@ def database_of(setup: Setup, given: str | None) -> str:
             action="Give the address of one, postgresql://user@host/database.",
         )
     return address
+
+
+def prepare_database(
+    setup: Setup, given: str | None, *, citus: bool
+) -> tuple[list[str], DatabaseStatus]:
+    """Create the tables or bring them up to date; return the steps applied, and what is there."""
+    address = database_of(setup, given)
+    with needing_psycopg():
+        from recollect.stores.postgres import admin  # noqa: PLC0415 - heavy
+
+    return admin.prepare_database(address, citus=citus), admin.describe_database(address)
+
+
+def describe_database(setup: Setup, given: str | None) -> DatabaseStatus:
+    """Return what runs at an address, and whether an agent can use it."""
+    address = database_of(setup, given)
+    with needing_psycopg():
+        from recollect.stores.postgres import admin  # noqa: PLC0415 - heavy
+
+    return admin.describe_database(address)
+
+
+def index_database(setup: Setup, given: str | None) -> BuiltIndexes:
+    """Build vector indexes for the memories of a database that have become large."""
+    address = database_of(setup, given)
+    with needing_psycopg():
+        from recollect.stores.postgres import admin  # noqa: PLC0415 - heavy
+
+    return admin.index_database(address)
 
 
 def copy_memory(setup: Setup, source: str, target: str) -> CopiedMemory:

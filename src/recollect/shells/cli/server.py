@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recollect.config.databases import copy_memory, database_of
+from recollect.config.databases import (
+    copy_memory,
+    describe_database,
+    index_database,
+    prepare_database,
+)
 from recollect.errors import RecollectError, UsageError
 from recollect.shape import json_of
 from recollect.shells.cli.output import write_json
@@ -29,7 +34,6 @@ from recollect.shells.cli.shared import (
 )
 from recollect.shells.render import server as render
 from recollect.shells.render.shared import plural
-from recollect.stores.registry import needing_psycopg
 from recollect.text.days import end_of
 
 if TYPE_CHECKING:
@@ -57,12 +61,7 @@ def init_database(options: SharedOptions, *, address: str | None, citus: bool) -
     ADDRESS is postgresql://user@host/database of a role that may create extensions, roles and
     tables. Default: the setting `store`. Running it again changes nothing.
     """
-    with needing_psycopg():
-        from recollect.stores.postgres import admin  # noqa: PLC0415 - heavy
-
-    where = database_of(options.setup(can_ask=False), address)
-    applied = admin.prepare_database(where, citus=citus)
-    status = admin.describe_database(where)
+    applied, status = prepare_database(options.setup(can_ask=False), address, citus=citus)
     options.print({**json_of(status), "applied": applied}, render.prepared_text(status, applied))
 
 
@@ -71,10 +70,7 @@ def init_database(options: SharedOptions, *, address: str | None, citus: bool) -
 @shared_options
 def show_database(options: SharedOptions, *, address: str | None) -> None:
     """Show the server, its extensions and the version of the tables."""
-    with needing_psycopg():
-        from recollect.stores.postgres.admin import describe_database  # noqa: PLC0415 - heavy
-
-    status = describe_database(database_of(options.setup(can_ask=False), address))
+    status = describe_database(options.setup(can_ask=False), address)
     options.print(status, render.database_text(status))
     if status.version != status.newest:
         raise click.exceptions.Exit(1)
@@ -88,10 +84,7 @@ def index_vectors(options: SharedOptions, *, address: str | None) -> None:
 
     Agents search and write meanwhile. Run it once a day, with a role that sees all memories.
     """
-    with needing_psycopg():
-        from recollect.stores.postgres.admin import index_database  # noqa: PLC0415 - heavy
-
-    done = index_database(database_of(options.setup(can_ask=False), address))
+    done = index_database(options.setup(can_ask=False), address)
     options.print(done, render.indexed_text(done))
 
 

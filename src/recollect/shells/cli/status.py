@@ -125,8 +125,8 @@ def _secrets(found: Sequence[FoundSecret]) -> Check:
 
 def examine(open_memory: Callable[[], AbstractContextManager[Memory]]) -> list[Check]:
     """Check Python, the store, the workspace, the index, the facts, the models and the provider."""
-    from recollect.facts.book import FactFilter  # noqa: PLC0415 - not needed for --help
-    from recollect.stores.registry import check_engine  # noqa: PLC0415 - loads SQLite
+    from recollect.config.agents import check_engine  # noqa: PLC0415 - not needed for --help
+    from recollect.facts.book import FactFilter  # noqa: PLC0415
     from recollect.text.files import open_to_others  # noqa: PLC0415
 
     checks = [_good("python", platform.python_version()), check_engine()]
