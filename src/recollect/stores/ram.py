@@ -254,7 +254,6 @@ class RamStore(Store):
     def missing(self, texts: SpaceTexts, *, limit: int, after: int = 0) -> Sequence[Missing]:
         rows = [row for row in self._all.rows.values() if bool(row.chunk.media) == texts.media]
         first = {self._all.numbers[row.digest]: row for row in reversed(rows)}
-        spaces = (texts.fingerprint, texts.other)
         lacking = [
             Missing(
                 row.digest,
@@ -264,7 +263,7 @@ class RamStore(Store):
                 number=number,
             )
             for number, row in sorted(first.items())
-            if number > after and not self._has_vector(row, *spaces)
+            if number > after and not self._has_vector(row, texts.fingerprint, texts.other)
         ]
         return lacking[:limit]
 
@@ -293,9 +292,9 @@ class RamStore(Store):
     def word_codes(
         self, fingerprint: Fingerprint, *, keys: Sequence[ChunkKey]
     ) -> Mapping[ChunkKey, bytes]:
-        rows = ((key, self._all.rows[key]) for key in keys if key in self._all.rows)
-        found = ((key, self._all.words.get((str(fingerprint), row.digest))) for key, row in rows)
-        return {key: codes for key, codes in found if codes is not None}
+        rows, words, space = self._all.rows, self._all.words, str(fingerprint)
+        held = {key: (space, rows[key].digest) for key in keys if key in rows}
+        return {key: words[own] for key, own in held.items() if own in words}
 
     @synchronized
     def spaces(self) -> Mapping[Fingerprint, Space]:
