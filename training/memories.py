@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
-FOLDER = Path(__file__).parent / "memories"
+FOLDER = Path(__file__).parent / "data"
 KINDS = ("direct", "natural", "adjacent", "vague", "conversation", "absent")
 HELD_OUT = (
     "A-13", "B-14", "C-13", "D-13", "E-07", "E-15", "F-08", "G-07", "G-14", "G-19", "H-03", "I-14",
