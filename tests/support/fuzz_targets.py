@@ -329,7 +329,7 @@ def settings_edit(choices: Choices) -> None:
     write_settings(file, {choices.one_of(("mmr.enabled", "extra_paths", "provider")): value})
 
 
-@target("config/openclaw", share=5)
+@target("config/openclaw.py", share=5)
 def openclaw_config(choices: Choices) -> None:
     file = folder() / "openclaw.json"
     text = json.dumps(choices.changed(OPENCLAW)) if choices.below(4) else choices.raw_or_text()

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.config.openclaw import default_file
-from recollect.config.openclaw.read import read_tree
+from recollect.config.openclaw import default_file, translate
 from recollect.errors import ConfigError
 
 
@@ -29,26 +28,20 @@ def test_the_file_is_looked_for_where_openclaw_does(environ: dict[str, str], exp
     assert Path(expected) == default_file(environ)
 
 
+def read(file: Path) -> dict[str, object]:
+    return dict(translate(file, agent=None, environ={"HOME": "/h"}).changes)
+
+
 def test_json5_is_read_as_openclaw_reads_it(tmp_path: Path) -> None:
     file = tmp_path / "openclaw.json"
     file.write_text(
         "\ufeff// comment\n{ agents: {defaults: {'memorySearch': { /* block */\n"
-        "  query: {maxResults: +8, minScore: .25,}, extraPaths: ['a', \"b\",],\n"
-        "  store: {path: 'one \\\nline'}, }}}}\n",
+        "  query: {maxResults: +8, minScore: .25,}, extraPaths: ['a', \"b\",'one \\\nline'],\n"
+        "  }}}}\n",
         encoding="utf-8",
     )
 
-    assert {
-        "agents": {
-            "defaults": {
-                "memorySearch": {
-                    "query": {"maxResults": 8, "minScore": 0.25},
-                    "extraPaths": ["a", "b"],
-                    "store": {"path": "one line"},
-                }
-            }
-        }
-    } == read_tree(file)
+    assert {"max_results": 8, "extra_paths": ["a", "b", "one line"]} == read(file)
 
 
 def test_a_file_that_includes_others_is_refused(tmp_path: Path) -> None:
@@ -56,14 +49,17 @@ def test_a_file_that_includes_others_is_refused(tmp_path: Path) -> None:
     file.write_text('{"agents": {"list": [{"$include": "a.json5"}]}}', encoding="utf-8")
 
     with pytest.raises(ConfigError, match="includes other files, which are not read"):
-        read_tree(file)
+        read(file)
 
 
 @pytest.mark.parametrize(
     ("text", "place"),
     [
-        ("{\n  memory: {search: {apiKey: 'sk-live-1234'\n  provider: 'x'}}}", ":3:3 is not JSON5"),
-        ("{memory: ", ":1:10 is not JSON5"),
+        (
+            "{\n  memory: {search: {apiKey: 'sk-live-1234'\n  provider: 'x'}}}",
+            "is not JSON5 (line 3",
+        ),
+        ("{memory: ", "is not JSON5 (line 1"),
         ("", " is not JSON5"),
         ("[1, 2]", " does not hold a table of settings"),
         ("[" * 20_000, "nested too deeply"),
@@ -76,7 +72,7 @@ def test_a_malformed_file_is_told_with_its_place_and_without_its_secrets(
     file.write_text(text, encoding="utf-8")
 
     with pytest.raises(ConfigError) as caught:
-        read_tree(file)
+        read(file)
 
     assert place in caught.value.message
     assert str(file) in caught.value.message
@@ -86,10 +82,10 @@ def test_a_malformed_file_is_told_with_its_place_and_without_its_secrets(
 
 def test_a_file_that_is_not_there_or_not_text_is_told(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
-        read_tree(tmp_path / "openclaw.json")
+        read(tmp_path / "openclaw.json")
     assert "import-openclaw FILE" in caught.value.action
 
     binary = tmp_path / "binary.json"
     binary.write_bytes(b"\xff\xfe{")
     with pytest.raises(ConfigError, match="not UTF-8"):
-        read_tree(binary)
+        read(binary)
