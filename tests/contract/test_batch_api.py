@@ -4,33 +4,23 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from datetime import date
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from tests.support.notes import put_document
 from tests.vendors.batches import EXPIRED, FAILED, Desk, GeminiDesk, OpenAiDesk, VoyageDesk
 from tests.vendors.openai import OpenAiFormat
 from tests.vendors.server import VendorServer, bag_of_words, html_page, refuse
 
 from recollect.errors import ProviderBusyError, ProviderSetupError
-from recollect.ingest.batches import batch_api, embed_by_batch
-from recollect.ingest.vectors import CachedVectors
+from recollect.ingest.batches import batch_api
 from recollect.providers.gemini import open_gemini
 from recollect.providers.mistral import open_mistral
 from recollect.providers.openai import open_openai
 from recollect.providers.options import ProviderOptions, RemoteOptions
 from recollect.providers.voyage import open_voyage
-from recollect.stores.ram import RamStore
 from recollect.types import (
-    Chunk,
-    Document,
-    Fingerprint,
-    SourceKind,
-    Stat,
     digest_of,
-    silent,
 )
 
 if TYPE_CHECKING:
@@ -39,7 +29,6 @@ if TYPE_CHECKING:
 
     from recollect.ingest.batches import OpenAiBatches
     from recollect.providers.remote.provider import RemoteProvider
-    from recollect.reports import Embedded
 
 DIMENSIONS = 16
 TEXTS = ("A heron on the ice.", "Tea at four.", "The key is under the mat.", "A grey heron.")
@@ -141,15 +130,12 @@ def test_half_a_character_does_not_spoil_the_file(counter: Counter) -> None:
     assert 1 == len(collected(batches, batch))
 
 
-def test_a_batch_under_way_says_how_far_it_is(counter: Counter) -> None:
+def test_a_batch_is_looked_at_until_it_is_over(counter: Counter) -> None:
     counter.desk.looks_until_over = 2
     batches = counter.batches()
     batch = batches.submit(by_digest(*TEXTS))
 
-    first, second, third = (batches.look(batch) for _ in range(3))
-
-    assert [False, False, True] == [first.is_over, second.is_over, third.is_over]
-    assert [1, 1, 4] == [first.done, second.done, third.done]
+    assert [False, False, True] == [batches.look(batch).is_over for _ in range(3)]
 
 
 def test_a_refused_text_is_left_out_and_the_others_come_back_with_vectors(
@@ -169,9 +155,7 @@ def test_a_batch_that_ran_out_of_time_gives_what_it_has(counter: Counter) -> Non
     batches = counter.batches()
     batch = batches.submit(by_digest(*TEXTS))
 
-    state = batches.look(batch)
-
-    assert (True, 2) == (state.is_over, state.done)
+    assert batches.look(batch).is_over
     assert 2 == len(collected(batches, batch))
 
 
@@ -191,38 +175,6 @@ def test_vectors_of_the_wrong_length_are_left_out(counter: Counter) -> None:
     assert {} == collected(batches, batches.submit(by_digest(*TEXTS)))
 
 
-def test_an_answer_that_was_lost_does_not_hand_the_texts_in_again(counter: Counter) -> None:
-    counter.desk.lost_answers = 1
-    texts = by_digest(*TEXTS)
-    batches = counter.batches()
-
-    batch = batches.submit(texts)
-
-    assert 1 == len(counter.desk.batches)
-    assert expected(texts) == collected(batches, batch)
-
-
-@pytest.mark.parametrize("looks", [0, 9], ids=["over", "under way"])
-def test_a_batch_that_a_killed_run_did_not_note_down_is_found(counter: Counter, looks: int) -> None:
-    counter.desk.looks_until_over = looks
-    texts = by_digest(*TEXTS)
-
-    first = counter.batches().submit(texts)
-    second = counter.batches().submit(texts)
-
-    assert first == second
-    assert 1 == len(counter.desk.batches)
-    assert 1 == len(counter.desk.files)
-
-
-def test_every_batch_that_a_killed_run_left_is_found(counter: Counter) -> None:
-    contents = [by_digest(text) for text in TEXTS]
-    first = [counter.batches().submit(texts) for texts in contents]
-    batches = counter.batches()
-
-    assert first == [batches.submit(texts) for texts in contents]
-
-
 def test_a_vendor_that_is_busy_is_not_asked_twice_at_once(counter: Counter) -> None:
     counter.desk.busy_answers = 1
     batches = counter.batches()
@@ -233,52 +185,6 @@ def test_a_vendor_that_is_busy_is_not_asked_twice_at_once(counter: Counter) -> N
     assert {} == counter.desk.batches
     assert batches.look(batches.submit(by_digest(*TEXTS))).is_over
     assert 1 == len(counter.desk.batches)
-
-
-def test_what_failed_before_is_handed_in_again(counter: Counter) -> None:
-    texts = by_digest(*TEXTS)
-    counter.desk.ending = FAILED
-    first = counter.batches().submit(texts)
-    counter.desk.ending = "completed"
-
-    second = counter.batches().submit(texts)
-
-    assert first != second
-    assert 2 == len(counter.desk.batches)
-
-
-def test_what_the_vendor_refused_entirely_is_handed_in_again(counter: Counter) -> None:
-    texts = by_digest(*TEXTS)
-    counter.desk.refusals = dict.fromkeys(TEXTS, "The server had an error.")
-    first = counter.batches().submit(texts)
-    counter.desk.refusals = {}
-    batches = counter.batches()
-
-    second = batches.submit(texts)
-
-    assert first != second
-    assert 4 == len(collected(batches, second))
-
-
-def test_what_the_vendor_dropped_is_handed_in_again(counter: Counter) -> None:
-    texts = by_digest(*TEXTS)
-    counter.batches().submit(texts)
-    gone = refuse(404, "No such File object")
-    counter.server.script = lambda _, request: gone if "output-" in request.path else None
-
-    counter.batches().submit(texts)
-
-    assert 2 == len(counter.desk.batches)
-
-
-def test_other_texts_or_settings_are_another_batch(counter: Counter) -> None:
-    names = {
-        counter.batches().submit(by_digest(*TEXTS)),
-        counter.batches().submit(by_digest(*TEXTS[1:])),
-        counter.batches(dimensions=8).submit(by_digest(*TEXTS)),
-    }
-
-    assert 3 == len(names)
 
 
 def test_a_batch_the_vendor_does_not_know_is_over_without_vectors(counter: Counter) -> None:
@@ -333,47 +239,6 @@ def test_a_batch_holds_no_more_than_its_vendor_and_one_download_take(counter: Co
 
     assert 500 <= most <= 50_000
     assert most * bytes_a_text < 256 * 1024 * 1024
-
-
-class ForgetfulStore(RamStore):
-    """Dies, as a process does, before it stored the first batch."""
-
-    deaths_left = 1
-
-    def put_meta(self, key: str, value: str | None) -> None:
-        if self.deaths_left:
-            self.deaths_left -= 1
-            raise KeyboardInterrupt
-        super().put_meta(key, value)
-
-
-def test_a_run_killed_before_it_noted_its_batch_down_pays_for_no_text_twice(
-    counter: Counter,
-) -> None:
-    counter.desk.looks_until_over = 1
-    store = ForgetfulStore()
-    content = "\n".join(TEXTS)
-    document = Document("a.md", SourceKind.MEMORY, content, "d", Stat(1, 1), when=None)
-    chunks = [Chunk("a.md", SourceKind.MEMORY, 1, 1, text) for text in TEXTS]
-    put_document(store, document, chunks, recipe="r")
-    space = Fingerprint(counter.vendor.name, "m", DIMENSIONS, "plain")
-
-    def run() -> Embedded:
-        return embed_by_batch(
-            store,
-            fingerprint=space,
-            batches=counter.batches(),
-            vectors=CachedVectors(store, space, cache=None, today=date(2026, 10, 2)),
-            progress=silent,
-            wait=lambda _seconds: True,
-        )
-
-    with pytest.raises(KeyboardInterrupt):
-        run()
-    report = run()
-
-    assert (4, None) == (report.done, report.degradation)
-    assert dict.fromkeys(TEXTS, 1) == dict(counter.desk.embedded)
 
 
 def test_vendors_without_a_batch_api_have_none(tmp_path: Path) -> None:

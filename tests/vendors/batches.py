@@ -51,8 +51,6 @@ class Desk(ABC):
     """An expired batch has embedded every second text."""
     refusals: dict[str, str] = field(default_factory=dict)
     """Why a text is refused, by the text."""
-    lost_answers: int = 0
-    """So many batches are made without saying so."""
     busy_answers: int = 0
     """So many batches are neither made nor answered."""
     spoil: bool = False
@@ -93,7 +91,7 @@ class Desk(ABC):
         return name
 
     def take(self, exchange: Exchange, request: dict[str, Any], file: str) -> None:
-        """Make a batch and say so, unless told to lose one of the two."""
+        """Make a batch and say so, unless told to be busy."""
         if self.busy_answers > 0:
             self.busy_answers -= 1
             exchange.send_json(503, {"error": {"message": "overloaded"}})
@@ -104,11 +102,7 @@ class Desk(ABC):
         self.batches[name] = handed
         if handed.ending != FAILED:
             self.embed(handed)
-        if self.lost_answers > 0:
-            self.lost_answers -= 1
-            exchange.drop()
-        else:
-            exchange.send_json(200, self.described(handed))
+        exchange.send_json(200, self.described(handed))
 
     def embed(self, handed: Handed) -> None:
         dimensions = self.dimensions_of(handed) - self.spoil
@@ -157,9 +151,8 @@ class OpenAiDesk(Desk):
             assert self.window == request["completion_window"]
             self.take(exchange, request, str(request["input_file_id"]))
         elif (method, path) == ("GET", "/v1/batches"):
-            assert ["100"] == query["limit"]
-            newest = [self.described(handed) for handed in reversed(self.batches.values())]
-            exchange.send_json(200, {"object": "list", "data": newest, "has_more": False})
+            assert ["1"] == query["limit"]
+            exchange.send_json(200, {"object": "list", "data": [], "has_more": False})
         elif method == "GET" and (found := re.fullmatch(r"/v1/batches/([^/]+)", path)):
             self.look(exchange, found[1])
         elif found := re.fullmatch(r"/v1/files/(output|error)-([^/]+)/content", path):
@@ -206,12 +199,6 @@ class OpenAiDesk(Desk):
             "errors": {"object": "list", "data": errors} if is_over and failed else None,
             "output_file_id": f"output-{handed.name}" if is_over and handed.answers else None,
             "error_file_id": f"error-{handed.name}" if is_over and handed.errors else None,
-            "request_counts": {
-                "total": len(handed.lines),
-                "completed": len(handed.answers) if is_over else 1,
-                "failed": len(handed.errors) if is_over else 0,
-            },
-            "metadata": handed.request["metadata"],
         }
 
     def status_of(self, handed: Handed) -> str:
@@ -253,8 +240,8 @@ class GeminiDesk(Desk):
             file = str(batch["inputConfig"]["fileName"]).removeprefix("files/")
             self.take(exchange, batch, file)
         elif (method, path) == ("GET", "/v1beta/batches"):
-            assert ["100"] == query["pageSize"]
-            exchange.send_json(200, self.page(query.get("pageToken", ["0"])[0]))
+            assert ["1"] == query["pageSize"]
+            exchange.send_json(200, {})
         elif method == "GET" and (found := re.fullmatch(r"/v1beta/batches/([^/]+)", path)):
             self.look(exchange, found[1])
         elif found := re.fullmatch(r"/download/v1beta/files/output-([^/]+):download", path):
@@ -263,13 +250,6 @@ class GeminiDesk(Desk):
         else:
             return False
         return True
-
-    def page(self, token: str) -> dict[str, Any]:
-        """One batch a page: the order of this vendor's list is nowhere promised."""
-        described = [self.described(handed) for handed in self.batches.values()]
-        place = int(token)
-        following = {"nextPageToken": str(place + 1)} if place + 1 < len(described) else {}
-        return {"operations": described[place : place + 1], **following}
 
     def embed(self, handed: Handed) -> None:
         super().embed(handed)
@@ -293,17 +273,12 @@ class GeminiDesk(Desk):
     def described(self, handed: Handed) -> dict[str, Any]:
         is_over, failed = handed.is_over, handed.ending == FAILED
         ending = {COMPLETED: "SUCCEEDED", EXPIRED: "EXPIRED", FAILED: "FAILED"}[handed.ending]
-        good = len(handed.answers) - len(handed.errors)
         output = {"responsesFile": f"files/output-{handed.name}"} if not failed else None
         metadata = {
             "@type": "type.googleapis.com/google.ai.generativelanguage.v1main.EmbedContentBatch",
             "name": f"batches/{handed.name}",
             "displayName": handed.request["displayName"],
             "state": f"BATCH_STATE_{ending if is_over else 'RUNNING'}",
-            "batchStats": {
-                "requestCount": str(len(handed.lines)),
-                "successfulRequestCount": str(good if is_over else 1),
-            },
         }
         operation: dict[str, Any] = {"name": f"batches/{handed.name}", "metadata": metadata}
         if not is_over:

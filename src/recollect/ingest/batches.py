@@ -5,11 +5,9 @@ as it is submitted, and the next run goes on from there: it collects what is fin
 only texts that are in no batch. Texts for which a batch brings no vector are embedded directly
 afterwards, like all that have none.
 
-A submitted batch is billed, and no vendor here offers an idempotency key. So a batch is submitted
-once and carries a mark, a digest of its contents. The vendor's list is searched for the mark before
-submitting, which finds what a killed run left behind, and after a response that never came. One gap
-remains: if the vendor accepts a batch, does not answer, and does not list it by the next attempt,
-that batch is submitted twice.
+A submitted batch is billed, and no vendor here offers an idempotency key. So a request that submits
+one is never repeated at once. One gap remains: if the process is killed in the moment between the
+vendor's answer and storing it, or the answer is lost on its way, that batch is submitted again.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from __future__ import annotations
 import contextlib
 import json
 from dataclasses import field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -38,7 +36,7 @@ from recollect.stores.base import SpaceTexts
 from recollect.types import Degradation, Role, Step, digest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     from recollect.ingest.vectors import CachedVectors
     from recollect.providers.base import Provider
@@ -47,16 +45,11 @@ if TYPE_CHECKING:
 
 _POLL_SECONDS = 30.0  # before asking again
 _PAGE = 1024  # texts fetched from the store at once
-_GROUP = 256  # vectors stored in one step
 _MOST_SILENT = 2  # batches without an answer: the rest is not asked about
 _ONCE = replace(FOR_INDEXING, attempts=1)
-_MOST_PAGES = 10  # of the vendor's list, newest batches first
-_FIRST_BYTE = {"range": "bytes=0-0"}
 _FILE_NAME = "recollect.jsonl"
 _FILE_TYPE = "application/jsonl"
-_MARK = "recollect"
 _INPUT = "input"  # the only field of a line for Voyage
-_GEMINI_MARK = "recollect-"
 _FILE_AT = (
     ("response", "responsesFile"),
     ("response", "output", "responsesFile"),
@@ -139,41 +132,31 @@ class _BatchRun:
         return self.report
 
     def _collect_finished(self) -> None:
-        """Visit every batch; one that cannot be fetched does not block the others."""
+        """Collect what is finished; a batch that cannot be fetched does not block the others."""
         silent: list[ProviderBusyError] = []
-        done = 0
         for batch, digests in list(self.running.items()):
             try:
-                done += self._visit(batch, digests)
+                self._visit(batch, digests)
             except ProviderBusyError as error:
                 silent.append(error)
                 if len(silent) == _MOST_SILENT:
                     break
-        self._report_progress(done)
+        self._report_progress()
         if silent:
             raise silent[-1]
 
-    def _visit(self, batch: str, digests: frozenset[str]) -> int:
-        """Collect a finished batch; of an unfinished one return how many texts are done."""
+    def _visit(self, batch: str, digests: frozenset[str]) -> None:
         state = self.batches.look(batch)
         if not state.is_over:
-            return state.done
-        group: dict[str, Vector] = {}
-        for digest, vector in self.batches.collect(state):
-            if digest in digests:
-                group[digest] = vector
-                if len(group) == _GROUP:
-                    self._store_vectors(group)
-        self._store_vectors(group)
+            return
+        found = {
+            digest: vector for digest, vector in self.batches.collect(state) if digest in digests
+        }
+        if found:
+            self.vectors.put(list(found), np.stack(list(found.values())))
+            self.report.done += len(found)
         notes.drop_batch(self.store, self.fingerprint, batch)
         del self.running[batch]
-        return 0
-
-    def _store_vectors(self, group: dict[str, Vector]) -> None:
-        if group:
-            self.vectors.put(list(group), np.stack(list(group.values())))
-            self.report.done += len(group)
-            group.clear()
 
     def _submit_missing(self) -> None:
         if self.is_submitted:
@@ -188,7 +171,7 @@ class _BatchRun:
             notes.put_batch(self.store, self.fingerprint, batch, texts.keys())
             self.tried.update(texts)
             self.running[batch] = frozenset(texts)
-            self._report_progress(0)
+            self._report_progress()
         self.is_submitted = True
 
     def _packed(self) -> Iterator[dict[str, str]]:
@@ -211,11 +194,11 @@ class _BatchRun:
         if held:
             yield held
 
-    def _report_progress(self, running: int) -> None:
+    def _report_progress(self) -> None:
         done = self.report.done + self.report.reused
         self.total = max(self.total, done + sum(map(len, self.running.values())))
         if self.total:
-            self.progress(Step("embed", min(done + running, self.total), self.total))
+            self.progress(Step("embed", done, self.total))
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,11 +206,7 @@ class BatchState:
     """A batch as the vendor describes it."""
 
     is_over: bool
-    done: int = 0
-    """Texts with a vector, as far as the vendor reports them."""
     name: str = ""
-    mark: str = ""
-    """Empty for batches of other programs."""
     vectors: str = ""
     """The file of results; empty while, or if, there is none."""
 
@@ -253,13 +232,13 @@ class OpenAiBatches:
     """Fewer than vendors allow: the results of one batch, up to 70 KB each, are fetched at once,
     and some accounts may queue few tokens."""
     window = "24h"
+    listing = "batches?limit=1"
     uploads = "files"
     name_of_upload: tuple[str, ...] = ("id",)
     over: tuple[str, ...] = ("completed", "failed", "expired", "cancelled")
 
     def __init__(self, provider: RemoteProvider) -> None:
         self._provider = provider
-        self._listed: list[BatchState] | None = None
 
     def submit(self, texts: Mapping[str, str]) -> str:
         """Submit documents by digest and return the batch's name.
@@ -271,23 +250,9 @@ class OpenAiBatches:
         lines = (self._line(digest, _sendable(texts[digest])) for digest in sorted(texts))
         # In ASCII: some readers treat U+0085 and U+2028, allowed in JSON strings, as line ends.
         content = b"".join(json.dumps(line).encode("ascii") + b"\n" for line in lines)
-        words = self._submission(file="", mark="")
-        mark = digest_of(
-            json.dumps([self._provider.model, words.path, words.body]).encode() + content
-        )
-        earlier = self._earlier(mark)
-        if earlier is not None:
-            return earlier
-        call = self._submission(file=self._upload(content, mark=mark), mark=mark)
-        try:
-            response = self._provider.sender().post(call.path, call.body, patience=_ONCE)
-            return self._described(response).name
-        except ProviderBusyError:
-            self._listed = None
-            earlier = self._earlier(mark)
-            if earlier is None:
-                raise
-            return earlier
+        call = self._submission(self._upload(content))
+        response = self._provider.sender().post(call.path, call.body, patience=_ONCE)
+        return self._described(response).name
 
     def look(self, batch: str) -> BatchState:
         """Return the state of a batch; one that the vendor no longer knows is over.
@@ -319,47 +284,14 @@ class OpenAiBatches:
             ):
                 yield digest, self._provider.check(self._provider.api.read(response), count=1)[0]
 
-    def _earlier(self, mark: str) -> str | None:
-        """Return the batch with this mark that has, or will have, vectors to fetch."""
-        if self._listed is None:
-            self._listed = list(self._list())
-        for listed in self._listed:
-            if listed.mark == mark and (not listed.is_over or self._has_vectors(listed)):
-                # If it fails after all, the same contents must become a new batch next time.
-                self._listed.remove(listed)
-                return listed.name
-        return None
-
-    def _has_vectors(self, batch: BatchState) -> bool:
-        """Return whether a finished batch still has its results: vendors delete old ones."""
-        if not batch.done or not batch.vectors:
-            return False
-        path = self._content_path(batch.vectors)
-        return self._get(path, headers=_FIRST_BYTE, is_json=False) is not None
-
-    def _list(self) -> Iterator[BatchState]:
-        after = ""
-        for _ in range(_MOST_PAGES):
-            path = self._list_path(after)
-            raw = self._provider.sender().send("GET", path, patience=FOR_INDEXING)
-            descriptions, after = self._page(json.loads(raw))
-            for description in descriptions:
-                with contextlib.suppress(ProviderBusyError):  # other programs' batches of any kind
-                    yield self._described(description)
-            if not after:
-                return
-
-    def _get(
-        self, path: str, *, headers: Mapping[str, str] | None = None, is_json: bool = True
-    ) -> bytes | None:
+    def _get(self, path: str, *, is_json: bool = True) -> bytes | None:
         """Return the content at a path; None if the vendor has nothing there."""
+        sender = self._provider.sender()
         try:
-            return self._provider.sender().send(
-                "GET", path, patience=FOR_INDEXING, headers=headers, is_json=is_json
-            )
+            return sender.send("GET", path, patience=FOR_INDEXING, is_json=is_json)
         except (ProviderSetupError, RequestRefusedError):
             # A wrong key is refused in the same way, but then the list is refused, too.
-            self._provider.sender().send("GET", self._list_path(""), patience=FOR_INDEXING)
+            sender.send("GET", self.listing, patience=FOR_INDEXING)
             return None
 
     def _unexpected(self, what: str) -> ProviderBusyError:
@@ -368,11 +300,11 @@ class OpenAiBatches:
             action="Run `recollect index` again later; submitted batches are not lost.",
         )
 
-    def _upload(self, content: bytes, *, mark: str) -> str:
+    def _upload(self, content: bytes) -> str:
         """Upload the file and return its name. Repeating this costs nothing."""
         # No text contains its own digest, so the boundary never occurs in the content.
         boundary = f"recollect-{digest_of(content)[:32]}"
-        kind, about, head = self._parts(mark)
+        kind, about, head = self._parts()
         parts = (*about, f"{head}\r\n\r\n".encode() + content)
         body = b"".join(f"--{boundary}\r\n".encode() + part + b"\r\n" for part in parts)
         raw = self._provider.sender().send(
@@ -387,9 +319,8 @@ class OpenAiBatches:
             raise self._unexpected("no file name")
         return file
 
-    def _parts(self, mark: str) -> tuple[str, tuple[bytes, ...], str]:
+    def _parts(self) -> tuple[str, tuple[bytes, ...], str]:
         """Return the kind of an upload, the parts before the file, and the header of the file."""
-        del mark
         purpose = b'content-disposition: form-data; name="purpose"\r\n\r\nbatch'
         head = f'content-disposition: form-data; name="file"; filename="{_FILE_NAME}"'
         return "form-data", (purpose,), f"{head}\r\ncontent-type: {_FILE_TYPE}"
@@ -399,7 +330,7 @@ class OpenAiBatches:
         body = self._provider.api.request([text], role=Role.DOCUMENT).body
         return {"custom_id": digest, "method": "POST", "url": "/v1/embeddings", "body": body}
 
-    def _submission(self, *, file: str, mark: str) -> ApiCall:
+    def _submission(self, file: str) -> ApiCall:
         """Return the request that makes a batch of an uploaded file."""
         return ApiCall(
             "batches",
@@ -407,7 +338,6 @@ class OpenAiBatches:
                 "input_file_id": file,
                 "endpoint": "/v1/embeddings",
                 "completion_window": self.window,
-                "metadata": {_MARK: mark},
             },
         )
 
@@ -423,24 +353,13 @@ class OpenAiBatches:
             raise self._unexpected("something else")
         return BatchState(
             name=name,
-            mark=_pick_text(description, "metadata", _MARK),
             is_over=status in self.over,
-            done=_pick_count(description, "request_counts", "completed"),
             vectors=_pick_text(description, "output_file_id"),
         )
 
     def _read(self, line: object) -> tuple[str, object]:
         """Return a line's digest, and the response."""
         return _pick_text(line, "custom_id"), _pick(line, "response", "body")
-
-    def _page(self, page: object) -> tuple[Sequence[object], str]:
-        """Return the batches of one page of the list, and the start of the next, if any."""
-        has_more = _pick(page, "has_more") is True
-        return _pick_list(page, "data"), _pick_text(page, "last_id") if has_more else ""
-
-    def _list_path(self, after: str) -> str:
-        """Return the path of a page of the list."""
-        return f"batches?limit=100&after={after}" if after else "batches?limit=100"
 
     def _batch_path(self, batch: str) -> str:
         """Return the path of a batch."""
@@ -467,10 +386,10 @@ class VoyageBatches(OpenAiBatches):
         body = self._provider.api.request([text], role=Role.DOCUMENT).body
         return {"custom_id": digest, "body": {_INPUT: body[_INPUT]}}
 
-    def _submission(self, *, file: str, mark: str) -> ApiCall:
+    def _submission(self, file: str) -> ApiCall:
         body = self._provider.api.request([""], role=Role.DOCUMENT).body
         params = {name: value for name, value in body.items() if name != _INPUT}
-        call = super()._submission(file=file, mark=mark)
+        call = super()._submission(file)
         return ApiCall(call.path, {**call.body, "request_params": params})
 
 
@@ -490,22 +409,24 @@ class GeminiBatches(OpenAiBatches):
     """The smallest accounts may queue half a million tokens."""
     # Files are uploaded and downloaded outside the versioned address, not below it; the HTTP client
     # resolves the dots.
+    listing = "batches?pageSize=1"
     uploads = "../upload/v1beta/files?uploadType=multipart"
     name_of_upload = ("file", "name")
     over = ("SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED")
 
-    def _parts(self, mark: str) -> tuple[str, tuple[bytes, ...], str]:
-        about = {"file": {"displayName": _GEMINI_MARK + mark, "mimeType": _FILE_TYPE}}
+    def _parts(self) -> tuple[str, tuple[bytes, ...], str]:
+        about = {"file": {"displayName": _FILE_NAME, "mimeType": _FILE_TYPE}}
         described = f"content-type: application/json; charset=utf-8\r\n\r\n{json.dumps(about)}"
         return "related", (described.encode(),), f"content-type: {_FILE_TYPE}"
 
     def _line(self, digest: str, text: str) -> Mapping[str, object]:
         body = self._provider.api.request([text], role=Role.DOCUMENT).body
-        return {"key": digest, "request": _pick_list(body, "requests")[0]}
+        [request] = cast("list[object]", body["requests"])
+        return {"key": digest, "request": request}
 
-    def _submission(self, *, file: str, mark: str) -> ApiCall:
+    def _submission(self, file: str) -> ApiCall:
         model = self._provider.api.request([""], role=Role.DOCUMENT).path.rpartition(":")[0]
-        batch = {"displayName": _GEMINI_MARK + mark, "inputConfig": {"fileName": file}}
+        batch = {"displayName": _FILE_NAME, "inputConfig": {"fileName": file}}
         return ApiCall(f"{model}:asyncBatchEmbedContent", {"batch": batch})
 
     def _described(self, description: object) -> BatchState:
@@ -514,23 +435,14 @@ class GeminiBatches(OpenAiBatches):
         state = _pick_text(batch, "state")
         if not name or not state:
             raise self._unexpected("something else")
-        shown = _pick_text(batch, "displayName")
         return BatchState(
             name=name,
-            mark=shown.removeprefix(_GEMINI_MARK) if shown.startswith(_GEMINI_MARK) else "",
             is_over=state.endswith(self.over) or _pick(description, "done") is True,
-            done=_pick_count(batch, "batchStats", "successfulRequestCount"),
             vectors=next(filter(None, (_pick_text(description, *at) for at in _FILE_AT)), ""),
         )
 
     def _read(self, line: object) -> tuple[str, object]:
         return _pick_text(line, "key"), {"embeddings": [_pick(line, "response", "embedding")]}
-
-    def _page(self, page: object) -> tuple[Sequence[object], str]:
-        return _pick_list(page, "operations"), _pick_text(page, "nextPageToken")
-
-    def _list_path(self, after: str) -> str:
-        return f"batches?pageSize=100&pageToken={after}" if after else "batches?pageSize=100"
 
     def _batch_path(self, batch: str) -> str:
         return batch
@@ -560,15 +472,3 @@ def _pick_text(value: object, *names: str) -> str:
     """Return the text under the names; empty if there is none."""
     found = _pick(value, *names)
     return found if isinstance(found, str) else ""
-
-
-def _pick_list(value: object, *names: str) -> list[object]:
-    """Return the list under the names; empty if there is none."""
-    found = _pick(value, *names)
-    return found if isinstance(found, list) else []
-
-
-def _pick_count(value: object, *names: str) -> int:
-    """Return the number under the names, also if it is written as text; 0 without one."""
-    found = _pick(value, *names)
-    return int(found) if isinstance(found, (int, str)) and str(found).isdecimal() else 0
