@@ -7,12 +7,12 @@ fails is a value, and what it embedded before is kept.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import deque
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from recollect.errors import (
 )
 from recollect.ingest.media import load_media
 from recollect.providers.base import EmbedsMedia, EmbedsPatiently, word_reader
+from recollect.providers.deadline import begin
 from recollect.records import dataclass
 from recollect.reports import Embedded
 from recollect.stores.base import Missing
@@ -39,9 +40,6 @@ if TYPE_CHECKING:
     from recollect.providers.base import Limits, Provider
     from recollect.stores.base import Store
     from recollect.types import Progress, Vector, Vectors
-
-Work = TypeVar("Work")
-Outcome = TypeVar("Outcome")
 
 _PAGE = 1024  # texts fetched from the store at once
 _MOST_UNANSWERED = 3  # requests in a row without an answer: the server is gone
@@ -77,8 +75,9 @@ def embed_missing(  # noqa: PLR0913 - the parts that meet here
 
     """
     provider, max_texts = space.provider, budget.texts
-    run = _EmbedRun(provider, put=vectors.put, pending=pending, progress=progress)
-    run.deadline = budget.deadline
+    run = _EmbedRun(
+        provider, put=vectors.put, pending=pending, progress=progress, deadline=budget.deadline
+    )
 
     def missing(*, media: bool) -> Iterator[Missing]:
         """Yield what has to be embedded; what the cache holds is stored on the way."""
@@ -92,12 +91,13 @@ def embed_missing(  # noqa: PLR0913 - the parts that meet here
             page = [each for each in page if each.digest not in skipped]
             if not media:
                 others = frozenset(each.digest for each in page if not space.wants(each.text))
-                run.leave(others)
+                run.report.left += tuple(others)
                 page = [each for each in page if each.digest not in others]
             if max_texts is not None:
                 page = page[: max_texts - run.seen]
             known = vectors.reuse([each.digest for each in page])
-            run.found(page=len(page), reused=len(known))
+            run.seen += len(page)
+            run.report.reused += len(known)
             yield from (each for each in page if each.digest not in known)
 
     run.embed(missing(media=False), ask=run.ask_texts)
@@ -146,16 +146,9 @@ def embed_texts(
     *,
     role: Role,
     progress: Progress,
-    deadline: float | None = None,
+    deadline: float | None,
 ) -> Vectors | None:
-    """Embed a few texts of our own as `embed_missing` embeds those of the store.
-
-    Args:
-        provider: embeds them.
-        texts: all different.
-        role: what they are embedded for.
-        progress: called with each step.
-        deadline: a time of the monotonic clock.
+    """Embed a few different texts of our own as `embed_missing` embeds those of the store.
 
     Returns:
         A vector per text, without the texts that the provider does not accept; None if there was
@@ -171,10 +164,12 @@ def embed_texts(
         del words
         kept.update(zip(digests, vectors, strict=True))
 
-    run = _EmbedRun(provider, put=keep, pending=len(texts), progress=progress, role=role)
-    run.deadline = deadline
+    run = _EmbedRun(
+        provider, put=keep, pending=len(texts), progress=progress, role=role, deadline=deadline
+    )
     run.embed((Missing(text, text) for text in texts), ask=run.ask_texts)
-    run.check_answered(least=len(texts) // 2)
+    if (error := run.end or run.left_out) and (run.end or len(kept) < len(texts) // 2):
+        raise error
     if run.is_late:
         return None
     return np.stack([kept[text] for text in texts if text in kept])
@@ -195,29 +190,31 @@ class _Embeddings:
 class _EmbedRun:
     """One pass over the missing texts, and one over the missing media files."""
 
-    deadline: float | None = None
-
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what to do with answers, and until when
         self,
         provider: Provider,
         *,
         put: Callable[[Sequence[str], Vectors, Sequence[bytes] | None], None],
         pending: int,
         progress: Progress,
+        deadline: float | None,
         role: Role = Role.DOCUMENT,
     ) -> None:
         self._provider = provider
         self._put = put
         self._pending = pending
         self._progress = progress
+        self._deadline = deadline
         self._role = role
         self._sizes = RequestSizes()
-        self._report = Embedded()
         self._returned: deque[EmbedRequest] = deque()
         self._unanswered = 0
         self._refused: list[Missing] = []
-        self._left_out: ProviderError | None = None
-        self._end: ProviderError | None = None
+        self.report = Embedded()
+        self.left_out: ProviderError | None = None
+        """Why some texts were left out."""
+        self.end: ProviderError | None = None
+        """Why going on makes no sense."""
         self.is_late = False
         """Whether the deadline left some work undone."""
         self.seen = 0
@@ -228,83 +225,59 @@ class _EmbedRun:
     ) -> None:
         """Send requests until all are answered, or going on makes no sense."""
         limits = self._provider.limits
-        if self.deadline is not None and limits.in_flight == 1:
+        if self._deadline is not None and limits.in_flight == 1:
             # Without threads a run can stop only between requests, so they are small.
             limits = replace(limits, texts=min(limits.texts, _SMALL_REQUEST))
-        pool: WorkerPool[EmbedRequest, _Embeddings] = WorkerPool(ask, size=limits.in_flight)
         self._sizes = RequestSizes()  # how many texts fit says nothing about media files
         packer = RequestPacker(texts, limits=limits)
+        running: dict[Future[_Embeddings], EmbedRequest] = {}
         try:
             while True:
-                while pool.has_room and self._end is None and self._time_left() != 0:
+                while len(running) < limits.in_flight and not self.end and self._time_left() != 0:
                     request = self._next_request(packer)
                     if request is None:
                         break
                     self._report_progress()
-                    pool.start(request)
-                if pool.is_idle:
+                    running[_start(ask, request, in_thread=limits.in_flight > 1)] = request
+                if not running:
                     break
-                finished = pool.next_outcome(wait_seconds=self._time_left())
-                if finished is None:  # the answers may still come, but nobody waits for them
+                finished, _ = wait(running, self._time_left(), FIRST_COMPLETED)
+                if not finished:  # the answers may still come, but nobody waits for them
                     self.is_late = True
                     return
-                self._take(*finished)
-                pool.drop_outcome()
+                for each in finished:
+                    self._take(running[each], each.exception() or each.result())
+                    del running[each]
             self.is_late = self._time_left() == 0
         except BaseException:
-            self._store_paid(pool)
+            self._store_paid(running)
             raise
         self._report_progress()
 
-    def _store_paid(self, pool: WorkerPool[EmbedRequest, _Embeddings]) -> None:
+    def _store_paid(self, running: dict[Future[_Embeddings], EmbedRequest]) -> None:
         """Store what is already paid for; a second interruption ends this wait, too.
 
         The first may have been half stored when the run was interrupted: twice is harmless.
         """
-        while not pool.is_idle:
-            finished = pool.next_outcome(wait_seconds=_GRACE_SECONDS)
-            if finished is None:
-                break
-            request, outcome = finished
-            if not isinstance(outcome, BaseException):
-                self._take(request, outcome)
-            pool.drop_outcome()
+        finished, _ = wait(running, _GRACE_SECONDS)
+        for each in finished:
+            if each.exception() is None:
+                self._take(running[each], each.result())
 
     def _time_left(self) -> float | None:
         """Return the seconds left, 0 at the deadline; None is no limit."""
-        return None if self.deadline is None else max(self.deadline - time.monotonic(), 0.0)
-
-    def found(self, *, page: int, reused: int) -> None:
-        """Count texts without a vector, and those of them that the cache had."""
-        self.seen += page
-        self._report.reused += reused
-
-    def leave(self, digests: Iterable[str]) -> None:
-        """Leave texts to another provider."""
-        self._report.left += tuple(digests)
-
-    def check_answered(self, *, least: int) -> None:
-        """Raise why there are too few answers.
-
-        Raises:
-            ProviderError: the provider did not answer, or accepted too few of the texts.
-
-        """
-        if self._end is not None:
-            raise self._end
-        if self._left_out is not None and self._report.done < least:
-            raise self._left_out
+        return None if self._deadline is None else max(self._deadline - time.monotonic(), 0.0)
 
     def finished(self, *, is_whole: bool) -> Embedded:
         """Return what was done, and why not more."""
-        error = self._end or self._left_out
-        self._report.is_complete = is_whole and self._end is None and not self.is_late
-        self._report.refused = tuple(missing.digest for missing in self._refused)
+        error = self.end or self.left_out
+        self.report.is_complete = is_whole and self.end is None and not self.is_late
+        self.report.refused = tuple(missing.digest for missing in self._refused)
         if error is not None:
             message = error.message + _left_out_sentence(self._refused)
-            is_files = self._end is None and all(missing.path for missing in self._refused)
-            self._report.degradation = Degradation(message, _EXCLUDE if is_files else error.action)
-        return self._report
+            is_files = self.end is None and all(missing.path for missing in self._refused)
+            self.report.degradation = Degradation(message, _EXCLUDE if is_files else error.action)
+        return self.report
 
     def _next_request(self, packer: RequestPacker) -> EmbedRequest | None:
         """Return what came back before what is fresh, and nothing of a size known to be refused."""
@@ -349,7 +322,7 @@ class _EmbedRun:
         elif isinstance(outcome, (RequestRefusedError, VectorsRejectedError)):
             self._take_refused(request, outcome)
         elif isinstance(outcome, ProviderError):
-            self._end = outcome
+            self.end = outcome
         elif isinstance(outcome, BaseException):
             raise outcome
         elif outcome.vectors is not None:
@@ -366,15 +339,15 @@ class _EmbedRun:
         self._put([missing.digest for missing in texts], vectors, words)
         self._unanswered = 0
         self._sizes.taken(len(texts))
-        self._report.done += len(texts)
-        self._report.tokens += tokens
+        self.report.done += len(texts)
+        self.report.tokens += tokens
 
     def _take_unanswered(self, request: EmbedRequest, error: ProviderBusyError) -> None:
         """Send the request again later: it may be a bad moment, or a bad server."""
         self._unanswered += 1
         attempts = request.attempts + 1
         if self._unanswered >= _MOST_UNANSWERED or attempts >= _MOST_UNANSWERED:
-            self._end = error
+            self.end = error
         else:
             self._returned.append(replace(request, attempts=attempts))
 
@@ -393,19 +366,19 @@ class _EmbedRun:
             vector = _embed_in_parts(self._provider, refused.text)
         except (RequestRefusedError, VectorsRejectedError):
             self._leave_out(refused, error)
-            if not self._report.done and len(self._refused) >= _MOST_REFUSED_FIRST:
-                self._end = error
+            if not self.report.done and len(self._refused) >= _MOST_REFUSED_FIRST:
+                self.end = error
         except ProviderError as failure:
-            self._end = failure
+            self.end = failure
         else:
             self._store(request.texts, vector[np.newaxis], request.tokens)
 
     def _leave_out(self, refused: Missing, error: ProviderError) -> None:
         self._refused.append(refused)
-        self._left_out = error
+        self.left_out = error
 
     def _report_progress(self) -> None:
-        report = self._report
+        report = self.report
         done = report.done + report.reused
         total = max(self._pending, done)
         if total:
@@ -529,60 +502,14 @@ class RequestSizes:
         return max((self.most_taken + self.least_refused) // 2, 1)
 
 
-class WorkerPool(Generic[Work, Outcome]):
-    """Runs at most `size` pieces of work at once; outcomes come back in the order they finish.
-
-    Its threads are daemons: a process that is told to end does not wait for a server.
-    """
-
-    def __init__(self, work: Callable[[Work], Outcome], *, size: int) -> None:
-        self._work = work
-        self._size = size
-        self._running = 0
-        self._finished: deque[tuple[Work, Outcome | BaseException]] = deque()
-        self._changed = threading.Condition()
-
-    @property
-    def is_idle(self) -> bool:
-        """True if nothing is running and every outcome was dropped."""
-        return self._running == 0 and not self._finished
-
-    @property
-    def has_room(self) -> bool:
-        """True if another piece of work may start."""
-        return self._running < self._size
-
-    def start(self, piece: Work) -> None:
-        """Start a piece of work; a pool of one does it here and now."""
-        self._running += 1
-        if self._size == 1:
-            self._run(piece)
-        else:
-            threading.Thread(target=self._run, args=(piece,), daemon=True).start()
-
-    def next_outcome(
-        self, *, wait_seconds: float | None = None
-    ) -> tuple[Work, Outcome | BaseException] | None:
-        """Wait for the next piece of work to finish; None if it did not in time.
-
-        It stays the next one until it is dropped: an interrupt between the two loses nothing.
-        """
-        with self._changed:
-            if not self._changed.wait_for(lambda: self._finished, timeout=wait_seconds):
-                return None
-        return self._finished[0]
-
-    def drop_outcome(self) -> None:
-        """Go on to the one after it."""
-        self._running -= 1
-        self._finished.popleft()
-
-    def _run(self, piece: Work) -> None:
-        outcome: Outcome | BaseException
-        try:
-            outcome = self._work(piece)
-        except Exception as error:  # noqa: BLE001 - handed to the caller, whatever it is
-            outcome = error
-        with self._changed:
-            self._finished.append((piece, outcome))
-            self._changed.notify()
+def _start(
+    ask: Callable[[EmbedRequest], _Embeddings], request: EmbedRequest, *, in_thread: bool
+) -> Future[_Embeddings]:
+    if in_thread:
+        return begin(lambda: ask(request))
+    outcome: Future[_Embeddings] = Future()
+    try:
+        outcome.set_result(ask(request))
+    except Exception as error:  # noqa: BLE001 - handed to the caller, whatever it is
+        outcome.set_exception(error)
+    return outcome
