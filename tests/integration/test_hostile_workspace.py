@@ -273,7 +273,6 @@ def test_what_is_no_file_is_told_and_the_rest_is_found(
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
-        (".gitattributes", ["install", "git"]),
         (".mcp.json", ["install", "claude", "--scope", "project"]),
         (".claude/settings.json", ["install", "claude", "--scope", "project"]),
         (".codex", ["install", "codex", "--scope", "project"]),

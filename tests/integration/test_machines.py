@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     Make = Callable[..., tuple["Machine", "Machine"]]
 
 LEDGER = "memory/facts/other.md"
+UNION = "memory/facts/*.md merge=union\nmemory/facts/.forgotten merge=union\n"
+"""As docs/how-to/machines.md says."""
 MARKERS = ("<<<<<<<", "=======", ">>>>>>>")
 
 
@@ -120,7 +122,7 @@ def machines(tmp_path: Path, environ: dict[str, str]) -> Make:
         if known:
             desk.remember(known)
         if union:
-            assert 0 == desk.run("install", "git").returncode
+            desk.write(".gitattributes", UNION)
         desk.push()
         laptop.git("pull", "-q", "origin", "main")
         return desk, laptop
@@ -383,43 +385,3 @@ def test_a_fact_is_remembered_beside_a_conflict_and_leaves_it_as_it_is(machines:
 
     assert laptop.read(LEDGER).startswith(before)
     assert "The gate code changes in May" in laptop.texts
-
-
-def test_the_attribute_is_shown_printed_and_undone(machines: Make) -> None:
-    desk, _ = machines(union=False)
-    desk.write(".gitattributes", "*.png binary")
-
-    printed = desk.run("install", "git", "--print").stdout
-    assert "*.png binary" == desk.read(".gitattributes")
-    done = desk.run("install", "git")
-    written = desk.read(".gitattributes")
-    again = desk.run("install", "git")
-    desk.run("install", "git", "--undo")
-
-    lines = ["memory/facts/*.md merge=union", "memory/facts/.forgotten merge=union"]
-    assert ["*.png binary", *lines] == written.splitlines()
-    assert all(f"+{line}" in printed and f"+{line}" in done.stdout for line in lines)
-    assert "is already set up" in again.stdout
-    assert "*.png binary\n" == desk.read(".gitattributes")
-
-
-def test_undoing_removes_a_file_that_was_made_and_lines_that_were_moved(machines: Make) -> None:
-    desk, _ = machines(union=False)
-    desk.run("install", "git")
-    desk.run("install", "git", "--undo")
-    assert not (desk.folder / ".gitattributes").exists()
-
-    desk.run("install", "git")
-    lines = desk.read(".gitattributes").splitlines()
-    desk.write(".gitattributes", "\n".join([lines[1], "*.png binary", lines[0]]) + "\n")
-    desk.run("install", "git", "--undo")
-    assert "*.png binary\n" == desk.read(".gitattributes")
-
-
-def test_git_has_no_configuration_for_all_workspaces(machines: Make) -> None:
-    desk, _ = machines(union=False)
-
-    refused = desk.run("install", "git", "--scope", "user")
-
-    assert 2 == refused.returncode
-    assert "Leave out --scope user." in refused.stderr

@@ -74,8 +74,6 @@ COMMANDS: dict[tuple[str, ...], list[list[str]]] = {
     ("index",): [["--force"], ["--watch"]],
     ("ingest",): [["--dry-run"], ["--dry-run", "--paths", "skills/**/*,docs/*,*.md"]],
     ("install",): [
-        ["git"],
-        ["git", "--undo"],
         *([name, "--scope", "project"] for name in ("claude", "codex", "cursor", "vscode")),
         ["claude", "--scope", "project", "--undo"],
     ],

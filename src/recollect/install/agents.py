@@ -1,7 +1,5 @@
 """Knows the agents: their configuration files, and the entries that make them start Recollect.
 
-Also git, which merges the facts of several machines by an entry of its own.
-
 Entries start the very program that is running, by its absolute path. A name alone would depend on
 the agent's PATH, which often differs from that of a terminal.
 """
@@ -20,7 +18,6 @@ from typing import TYPE_CHECKING
 from recollect.config import Places
 from recollect.config.openclaw import default_file
 from recollect.errors import UsageError
-from recollect.facts.files import FACTS_FOLDER, FORGOTTEN
 from recollect.records import dataclass
 
 if TYPE_CHECKING:
@@ -111,8 +108,6 @@ class Syntax(StrEnum):
     JSON = "json"
     TOML = "toml"
     YAML = "yaml"
-    ATTRIBUTES = "attributes"
-    """Git's: a pattern and its attributes on each line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +140,6 @@ class InstallRequest:
 
     launch: Launch
     scope: InstallScope
-    workspace: Path
     project: Path
     """The folder for the configuration of a project."""
     environ: Mapping[str, str]
@@ -156,14 +150,13 @@ class InstallRequest:
         """The user's home folder."""
         return Places.of(self.environ).user
 
-    def boundary_of(self, file: Path) -> Path | None:
-        """Return the folder that a file may not lead out of; None for the user's own files.
+    @property
+    def boundary(self) -> Path | None:
+        """Return the folder that files may not lead out of; None for the user's own files.
 
         A project may come from someone else; a link in the user's home is the user's.
         """
-        if self.scope is InstallScope.USER:
-            return None
-        return self.project if file.is_relative_to(self.project) else self.workspace
+        return None if self.scope is InstallScope.USER else self.project
 
     def place(self, *, user: Path, project: str | None) -> Path:
         """Return the file for the scope.
@@ -188,11 +181,59 @@ class AgentProgram:
 
     name: str
     title: str
-    default_scope: InstallScope
-    files: Callable[[InstallRequest], tuple[AgentFile, ...]]
     next_step: str
     """What the user has to do for it to take effect."""
-    starts_recollect: bool = True
+    user_file: Callable[[InstallRequest], Path]
+    """Returns its configuration of all sessions."""
+    project_file: str | None
+    """Its configuration of a project; None if it has none."""
+    servers: tuple[str, ...]
+    """Where the file lists MCP servers."""
+    syntax: Syntax = Syntax.JSON
+    typed: bool = False
+    """Whether an entry says how the server is reached."""
+    others: Mapping[str, object] = field(default_factory=dict)
+    """Further keys of the entry."""
+    hooks: bool = False
+    """Whether it runs our hooks."""
+    default_scope: InstallScope = InstallScope.USER
+
+    def files(self, request: InstallRequest) -> tuple[AgentFile, ...]:
+        """Return the files to change, with the entries they should have.
+
+        Raises:
+            UsageError: the agent cannot be configured for that scope.
+
+        """
+        launch = request.launch
+        command, arguments = launch.server
+        entry: dict[str, object] = {"type": "stdio"} if self.typed else {}
+        entry |= {"command": command, "args": arguments}
+        entry |= {"env": dict(launch.environ)} if launch.environ else {}
+        file = request.place(user=self.user_file(request), project=self.project_file)
+        server = AgentEntry((*self.servers, NAME), {**entry, **self.others})
+        targets = (AgentFile(file, self.syntax, (server,)),)
+        return (*targets, _hooks_file(request)) if self.hooks and request.with_hooks else targets
+
+
+def _hooks_file(request: InstallRequest) -> AgentFile:
+    file = request.place(
+        user=_folder(request, "CLAUDE_CONFIG_DIR", ".claude") / "settings.json",
+        project=".claude/settings.json",
+    )
+    hooks = tuple(
+        AgentEntry(
+            (HOOKS, event),
+            {
+                "hooks": [
+                    {"type": "command", "command": request.launch.hook(name), "timeout": seconds}
+                ]
+            },
+            is_element=True,
+        )
+        for event, name, seconds in _HOOKS
+    )
+    return AgentFile(file, Syntax.JSON, hooks)
 
 
 def is_own_hook(element: object) -> bool:
@@ -205,81 +246,10 @@ def is_own_hook(element: object) -> bool:
     )
 
 
-def _server(launch: Launch, *, typed: bool) -> dict[str, object]:
-    command, arguments = launch.server
-    entry: dict[str, object] = {"type": "stdio"} if typed else {}
-    entry |= {"command": command, "args": arguments}
-    return entry | ({"env": dict(launch.environ)} if launch.environ else {})
-
-
-def _claude(request: InstallRequest) -> tuple[AgentFile, ...]:
-    named = request.environ.get("CLAUDE_CONFIG_DIR")
-    folder = Path(named).expanduser() if named else request.user / ".claude"
-    own = folder / ".claude.json" if named else request.user / ".claude.json"
-    # Its few tools should be known to the model before it searches for tools.
-    launch = request.launch
-    entry = {**_server(launch, typed=True), "alwaysLoad": True}
-    server = AgentEntry(("mcpServers", NAME), entry)
-    targets = (AgentFile(request.place(user=own, project=".mcp.json"), Syntax.JSON, (server,)),)
-    if not request.with_hooks:
-        return targets
-    settings = request.place(user=folder / "settings.json", project=".claude/settings.json")
-    hooks = tuple(
-        AgentEntry(
-            (HOOKS, event),
-            {"hooks": [{"type": "command", "command": launch.hook(name), "timeout": seconds}]},
-            is_element=True,
-        )
-        for event, name, seconds in _HOOKS
-    )
-    return (*targets, AgentFile(settings, Syntax.JSON, hooks))
-
-
-def _codex(request: InstallRequest) -> tuple[AgentFile, ...]:
-    named = request.environ.get("CODEX_HOME")
-    folder = Path(named).expanduser() if named else request.user / ".codex"
-    file = request.place(user=folder / "config.toml", project=".codex/config.toml")
-    entry = _server(request.launch, typed=False)
-    return (AgentFile(file, Syntax.TOML, (AgentEntry(("mcp_servers", NAME), entry),)),)
-
-
-def _cursor(request: InstallRequest) -> tuple[AgentFile, ...]:
-    file = request.place(user=request.user / ".cursor" / "mcp.json", project=".cursor/mcp.json")
-    entry = _server(request.launch, typed=False)
-    return (AgentFile(file, Syntax.JSON, (AgentEntry(("mcpServers", NAME), entry),)),)
-
-
-def _vscode(request: InstallRequest) -> tuple[AgentFile, ...]:
-    user = _program_folder(request) / "Code" / "User" / "mcp.json"
-    file = request.place(user=user, project=".vscode/mcp.json")
-    entry = _server(request.launch, typed=True)
-    return (AgentFile(file, Syntax.JSON, (AgentEntry(("servers", NAME), entry),)),)
-
-
-def _openclaw(request: InstallRequest) -> tuple[AgentFile, ...]:
-    file = request.place(user=default_file(request.environ), project=None)
-    # OpenClaw would give the server 1.5 seconds to list its tools, too little under load.
-    entry = {**_server(request.launch, typed=False), "requestTimeoutMs": 30_000}
-    return (AgentFile(file, Syntax.JSON, (AgentEntry(("mcp", "servers", NAME), entry),)),)
-
-
-def _hermes(request: InstallRequest) -> tuple[AgentFile, ...]:
-    named = request.environ.get("HERMES_HOME")
-    folder = Path(named).expanduser() if named else request.user / ".hermes"
-    file = request.place(user=folder / "config.yaml", project=None)
-    entry = _server(request.launch, typed=False)
-    return (AgentFile(file, Syntax.YAML, (AgentEntry(("mcp_servers", NAME), entry),)),)
-
-
-def _git(request: InstallRequest) -> tuple[AgentFile, ...]:
-    if request.scope is InstallScope.USER:
-        raise UsageError("Git is configured for one workspace.", action="Leave out --scope user.")
-    file = request.workspace / ".gitattributes"
-    # What both sides appended is kept: an entry is one line.
-    entries = tuple(
-        AgentEntry((f"{FACTS_FOLDER}/{name}",), {"merge": "union"}) for name in ("*.md", FORGOTTEN)
-    )
-    return (AgentFile(file, Syntax.ATTRIBUTES, entries),)
+def _folder(request: InstallRequest, variable: str, name: str) -> Path:
+    """Return the folder of an agent: the one that its variable names, or the one in the home."""
+    named = request.environ.get(variable)
+    return Path(named).expanduser() if named else request.user / name
 
 
 def _program_folder(request: InstallRequest) -> Path:
@@ -311,53 +281,61 @@ AGENTS = {
         AgentProgram(
             "claude",
             "Claude Code",
-            InstallScope.USER,
-            _claude,
             "Start a new session of Claude Code; `claude mcp get recollect` checks the server.",
+            user_file=lambda request: _folder(request, "CLAUDE_CONFIG_DIR", "") / ".claude.json",
+            project_file=".mcp.json",
+            servers=("mcpServers",),
+            typed=True,
+            # Its few tools should be known to the model before it searches for tools.
+            others={"alwaysLoad": True},
+            hooks=True,
         ),
         AgentProgram(
             "codex",
             "Codex",
-            InstallScope.USER,
-            _codex,
             "Start a new session of Codex; `codex mcp get recollect` shows the server.",
+            user_file=lambda request: _folder(request, "CODEX_HOME", ".codex") / "config.toml",
+            project_file=".codex/config.toml",
+            servers=("mcp_servers",),
+            syntax=Syntax.TOML,
         ),
         AgentProgram(
             "cursor",
             "Cursor",
-            InstallScope.USER,
-            _cursor,
             "Switch the server on in Cursor's settings, under MCP.",
+            user_file=lambda request: request.user / ".cursor" / "mcp.json",
+            project_file=".cursor/mcp.json",
+            servers=("mcpServers",),
         ),
         AgentProgram(
             "vscode",
             "VS Code",
-            InstallScope.PROJECT,
-            _vscode,
             "Start the server from the file, or with `MCP: List Servers` in VS Code.",
+            user_file=lambda request: _program_folder(request) / "Code" / "User" / "mcp.json",
+            project_file=".vscode/mcp.json",
+            servers=("servers",),
+            typed=True,
+            default_scope=InstallScope.PROJECT,
         ),
         AgentProgram(
             "openclaw",
             "OpenClaw",
-            InstallScope.USER,
-            _openclaw,
             "`openclaw mcp doctor recollect --probe` checks the server.",
+            user_file=lambda request: default_file(request.environ),
+            project_file=None,
+            servers=("mcp", "servers"),
+            # OpenClaw would give the server 1.5 seconds to list its tools, too little under load.
+            others={"requestTimeoutMs": 30_000},
         ),
         AgentProgram(
             "hermes",
             "Hermes",
-            InstallScope.USER,
-            _hermes,
             "Start a new session of Hermes, or type /reload-mcp; `hermes mcp test recollect` checks"
             " the server.",
-        ),
-        AgentProgram(
-            "git",
-            "Git",
-            InstallScope.PROJECT,
-            _git,
-            "Commit the file, so that every clone merges facts this way.",
-            starts_recollect=False,
+            user_file=lambda request: _folder(request, "HERMES_HOME", ".hermes") / "config.yaml",
+            project_file=None,
+            servers=("mcp_servers",),
+            syntax=Syntax.YAML,
         ),
     )
 }

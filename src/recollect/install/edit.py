@@ -17,7 +17,7 @@ from recollect.config.edit import edit_toml, shown_table
 from recollect.install.agents import NAME, Syntax, is_own_hook
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from recollect.install.agents import AgentEntry, AgentFile
 
@@ -39,9 +39,6 @@ def with_entries(text: str, target: AgentFile) -> str:
     """
     if _has_all(text, target):
         return text
-    if target.syntax is Syntax.ATTRIBUTES:
-        missing = [each for each in target.entries if not _has(_read_attributes(text), each)]
-        return _on_own_line(text) + "".join(map(_attributes_line, missing))
     tree = _read(text, target.syntax)
     for entry in target.entries:
         _require_own(_value_at(tree, entry.path), entry)
@@ -59,9 +56,6 @@ def without_entries(text: str, target: AgentFile) -> str:
         ValueError: the text cannot be edited safely.
 
     """
-    if target.syntax is Syntax.ATTRIBUTES:
-        own = [_attributes_line(entry).split() for entry in target.entries]
-        return "".join(line for line in text.splitlines(keepends=True) if line.split() not in own)
     if NAME not in text:
         return text
     tree = _read(text, target.syntax)
@@ -174,8 +168,6 @@ def _value_at(tree: object, path: Sequence[str]) -> object:
 def _read(text: str, syntax: Syntax) -> Tree:
     if syntax is Syntax.TOML:
         return tomllib.loads(text)
-    if syntax is Syntax.ATTRIBUTES:
-        return dict(_read_attributes(text))
     tree = _read_yaml(text) if syntax is Syntax.YAML else _read_json(text)
     if not isinstance(tree, MutableMapping):
         raise ValueError("it is not an object")  # noqa: TRY004 - a file, not an argument
@@ -250,26 +242,6 @@ def _require_comments(text: str, *, like: str) -> None:
     for line in map(str.strip, like.splitlines()):
         if line.startswith(("#", "%")) and line not in kept:
             raise ValueError("it cannot be edited without losing a comment or directive")
-
-
-def _read_attributes(text: str) -> dict[str, dict[str, str]]:
-    """Return the attributes with a value by their pattern; later lines win."""
-    found: dict[str, dict[str, str]] = {}
-    for line in text.splitlines():
-        pattern, *attributes = line.split() or ["#"]
-        if not pattern.startswith("#"):
-            pairs = (each.partition("=") for each in attributes if "=" in each)
-            found.setdefault(pattern, {}).update({name: value for name, _, value in pairs})
-    return found
-
-
-def _attributes_line(entry: AgentEntry) -> str:
-    values: Mapping[str, object] = entry.value
-    return " ".join([entry.path[0], *(f"{key}={value}" for key, value in values.items())]) + "\n"
-
-
-def _on_own_line(text: str) -> str:
-    return text if not text or text.endswith("\n") else f"{text}\n"
 
 
 def _newline(text: str) -> str:

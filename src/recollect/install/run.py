@@ -116,7 +116,6 @@ class Installer:
         request = InstallRequest(
             launch=launch,
             scope=scope or found.default_scope,
-            workspace=place.folder,
             project=Path.cwd(),
             environ=place.environ,
             with_hooks=with_hooks,
@@ -225,7 +224,7 @@ class Installer:
             folder.rmdir()
 
     def _read(self, file: Path) -> str | None:
-        boundary = self.request.boundary_of(file)
+        boundary = self.request.boundary
         try:
             if boundary is None:
                 return file.read_bytes().decode("utf-8")
@@ -242,7 +241,7 @@ class Installer:
             RefusedError: it leads out of the folder that it is in.
 
         """
-        boundary = self.request.boundary_of(file)
+        boundary = self.request.boundary
         return file.resolve() if boundary is None else resolve_inside(file, boundary)
 
 

@@ -7,7 +7,7 @@ import click
 from recollect.shells.cli.shared import SharedOptions, notify, print_remarks, shared_options
 from recollect.shells.render import install as render
 
-_AGENTS = ("claude", "codex", "cursor", "vscode", "openclaw", "hermes", "git")
+_AGENTS = ("claude", "codex", "cursor", "vscode", "openclaw", "hermes")
 _SCOPES = ("user", "project")
 
 
@@ -39,7 +39,7 @@ def install_command(
     """Configure AGENT to start `recollect mcp` for the workspace.
 
     AGENT is claude, codex, cursor, vscode, openclaw or hermes. Each changed file is shown as a
-    diff. `install git` makes git merge the facts of several machines.
+    diff.
     """
     from recollect.config.wrong_folder import wrong_folder  # noqa: PLC0415 - not needed for --help
     from recollect.install import Installer, InstallScope  # noqa: PLC0415

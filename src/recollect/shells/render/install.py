@@ -38,9 +38,8 @@ def installed_remarks(installed: Installed) -> Iterator[Line]:
             verb = "was removed" if installed.is_written else "would be removed"
             yield f"Recollect {verb} from {agent.title}.", "bold"
         return
-    if agent.starts_recollect:
-        command, arguments = launch.server
-        yield f"{agent.title} runs: {shlex.join([command, *arguments])}", "bold"
+    command, arguments = launch.server
+    yield f"{agent.title} runs: {shlex.join([command, *arguments])}", "bold"
     if installed.hooks_file is not None:
         is_user = installed.scope is InstallScope.USER
         where = "all your sessions, in any folder" if is_user else "sessions in this folder"
@@ -56,15 +55,14 @@ def installed_remarks(installed: Installed) -> Iterator[Line]:
 def installed_json(installed: Installed) -> Json:
     """Return the JSON of `install`."""
     command, arguments = installed.launch.server
-    starts = installed.agent.starts_recollect
     return {
         "agent": installed.agent.name,
         "scope": installed.scope,
         "workspace": installed.workspace,
         "undo": installed.is_undo,
         "written": installed.is_written,
-        "command": [command, *arguments] if starts else None,
-        "env": installed.launch.environ if starts else {},
+        "command": [command, *arguments],
+        "env": installed.launch.environ,
         "files": [
             {
                 "path": each.file,
