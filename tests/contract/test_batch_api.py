@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from tests.vendors.batches import EXPIRED, FAILED, Desk, GeminiDesk, OpenAiDesk, VoyageDesk
+from tests.vendors.batches import EXPIRED, FAILED, Desk, OpenAiDesk, VoyageDesk
 from tests.vendors.openai import OpenAiFormat
 from tests.vendors.server import VendorServer, bag_of_words, html_page, refuse
 
 from recollect.errors import ProviderBusyError, ProviderSetupError
 from recollect.ingest.batches import batch_api
-from recollect.providers.gemini import open_gemini
 from recollect.providers.mistral import open_mistral
 from recollect.providers.openai import open_openai
 from recollect.providers.options import ProviderOptions, RemoteOptions
@@ -45,7 +44,6 @@ class Vendor:
 VENDORS = (
     Vendor("openai", open_openai, OpenAiDesk, "/v1"),
     Vendor("voyage", open_voyage, VoyageDesk, "/v1"),
-    Vendor("gemini", open_gemini, GeminiDesk, "/v1beta"),
 )
 
 
@@ -254,6 +252,5 @@ def test_what_is_handed_in_is_worded_by_the_providers_own_api(counter: Counter) 
     named = {
         "openai": ["text-embedding-3-small", '"dimensions": 16'],
         "voyage": ["voyage-4-large", '"output_dimension": 16', '"input_type": "document"'],
-        "gemini": ["gemini-embedding-001", '"outputDimensionality": 16', "RETRIEVAL_DOCUMENT"],
     }
     assert [] == [word for word in named[counter.vendor.name] if word not in words]

@@ -226,74 +226,6 @@ class VoyageDesk(OpenAiDesk):
         return COMPLETED if handed.ending == EXPIRED else handed.ending
 
 
-class GeminiDesk(Desk):
-    def serve(
-        self, exchange: Exchange, method: str, path: str, query: dict[str, list[str]]
-    ) -> bool:
-        if (method, path) == ("POST", "/upload/v1beta/files"):
-            assert ["multipart"] == query["uploadType"]
-            name = self.keep_file(related_file(exchange))
-            exchange.send_json(200, {"file": {"name": f"files/{name}", "state": "ACTIVE"}})
-        elif method == "POST" and path.endswith(":asyncBatchEmbedContent"):
-            assert path.startswith("/v1beta/models/")
-            batch: Any = exchange.request.body["batch"]
-            file = str(batch["inputConfig"]["fileName"]).removeprefix("files/")
-            self.take(exchange, batch, file)
-        elif (method, path) == ("GET", "/v1beta/batches"):
-            assert ["1"] == query["pageSize"]
-            exchange.send_json(200, {})
-        elif method == "GET" and (found := re.fullmatch(r"/v1beta/batches/([^/]+)", path)):
-            self.look(exchange, found[1])
-        elif found := re.fullmatch(r"/download/v1beta/files/output-([^/]+):download", path):
-            assert ["media"] == query["alt"]
-            self.fetch(exchange, found[1], errors=False)
-        else:
-            return False
-        return True
-
-    def embed(self, handed: Handed) -> None:
-        super().embed(handed)
-        handed.answers += handed.errors  # one file for both
-
-    def text_of(self, line: dict[str, Any]) -> str:
-        assert {"key", "request"} == set(line)
-        [part] = line["request"]["content"]["parts"]
-        return str(part["text"])
-
-    def dimensions_of(self, handed: Handed) -> int:
-        return int(handed.lines[0]["request"].get("outputDimensionality") or 3072)
-
-    def good(self, handed: Handed, line: dict[str, Any], vector: list[float]) -> dict[str, Any]:
-        del handed
-        return {"key": line["key"], "response": {"embedding": {"values": vector}}}
-
-    def bad(self, line: dict[str, Any], reason: str) -> dict[str, Any]:
-        return {"key": line["key"], "error": {"code": 3, "message": reason}}
-
-    def described(self, handed: Handed) -> dict[str, Any]:
-        is_over, failed = handed.is_over, handed.ending == FAILED
-        ending = {COMPLETED: "SUCCEEDED", EXPIRED: "EXPIRED", FAILED: "FAILED"}[handed.ending]
-        output = {"responsesFile": f"files/output-{handed.name}"} if not failed else None
-        metadata = {
-            "@type": "type.googleapis.com/google.ai.generativelanguage.v1main.EmbedContentBatch",
-            "name": f"batches/{handed.name}",
-            "displayName": handed.request["displayName"],
-            "state": f"BATCH_STATE_{ending if is_over else 'RUNNING'}",
-        }
-        operation: dict[str, Any] = {"name": f"batches/{handed.name}", "metadata": metadata}
-        if not is_over:
-            return operation
-        if output is None:
-            error = {"code": 8, "message": "Enqueued token limit reached"}
-            return {**operation, "done": True, "error": error}
-        return {
-            **operation,
-            "metadata": {**metadata, "output": output},
-            "done": True,
-            "response": output,
-        }
-
-
 def _parts(exchange: Exchange, kind: str) -> list[tuple[bytes, bytes]]:
     declared = exchange.request.headers["content-type"]
     prefix = f"multipart/{kind}; boundary="
@@ -317,11 +249,4 @@ def form_file(exchange: Exchange) -> bytes:
     assert b'name="purpose"' in purpose_head
     assert b"batch" == purpose
     assert b'name="file"; filename="' in file_head
-    return content
-
-
-def related_file(exchange: Exchange) -> bytes:
-    """Return the file behind its description, as Google's servers find it."""
-    (_, about), (_, content) = _parts(exchange, "related")
-    assert "application/jsonl" == json.loads(about)["file"]["mimeType"]
     return content

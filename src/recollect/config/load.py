@@ -205,12 +205,6 @@ class Setup:
 
         return layout_of(self.workspace, options=self.config.ingest.walk)
 
-    def why_not_indexed(self, folder: Path) -> str:
-        """Return what leaves out the notes of a folder in the workspace; empty if nothing does."""
-        from recollect.ingest.walk import why_not_indexed  # noqa: PLC0415 - below a workspace
-
-        return why_not_indexed(folder, workspace=self.workspace, options=self.config.ingest.walk)
-
     def require_layout(self) -> None:
         """Refuse a workspace named by mistake: a home or a system folder without a memory.
 

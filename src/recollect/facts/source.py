@@ -13,13 +13,13 @@ from recollect.errors import StoreError
 from recollect.facts.files import FACTS_FOLDER, FORGOTTEN
 from recollect.ingest import read as reading
 from recollect.ingest.folders import Found
-from recollect.ingest.source import Taken
+from recollect.ingest.source import Source, Taken
 from recollect.reports import Failure
 from recollect.text.terms import TERMS_VERSION
 from recollect.types import SourceKind, Stat, digest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from recollect.facts.files import LedgerFiles
     from recollect.facts.state import LedgerState
@@ -33,7 +33,7 @@ _DIGEST_CHARS = 12
 _TRIES = 5  # how often a file may be saved while it is read
 
 
-class FactsSource:
+class FactsSource(Source):
     """The facts of a workspace, one chunk each."""
 
     kind = SourceKind.FACTS
@@ -91,11 +91,6 @@ class FactsSource:
     def has_changed(self) -> bool:
         """Compare sizes and times with those that `find` saw."""
         return self._stats != self._stats_now()
-
-    def dropped(self, paths: Sequence[str]) -> str | None:
-        """Return None: every page of facts belongs to it."""
-        del paths
-        return None
 
     def take(self, found: Found) -> Taken:
         """Read a file's facts.

@@ -15,7 +15,7 @@ from __future__ import annotations
 import contextlib
 import json
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -48,15 +48,8 @@ _PAGE = 1024  # texts fetched from the store at once
 _MOST_SILENT = 2  # batches without an answer: the rest is not asked about
 _ONCE = replace(FOR_INDEXING, attempts=1)
 _FILE_NAME = "recollect.jsonl"
-_FILE_TYPE = "application/jsonl"
+_OVER = ("completed", "failed", "expired", "cancelled")
 _INPUT = "input"  # the only field of a line for Voyage
-_FILE_AT = (
-    ("response", "responsesFile"),
-    ("response", "output", "responsesFile"),
-    ("metadata", "output", "responsesFile"),
-    ("output", "responsesFile"),
-)
-"""Where Gemini names the file of results, by version of its API."""
 
 
 def embed_by_batch(  # noqa: PLR0913 - the parts that meet here
@@ -220,7 +213,7 @@ def batch_api(provider: Provider) -> OpenAiBatches | None:
 
 
 class OpenAiBatches:
-    """`/files` and `/batches` of OpenAI; the other vendors differ from it in their formats.
+    """`/files` and `/batches` of OpenAI.
 
     platform.openai.com/docs/guides/batch, …/docs/api-reference/batch and …/files. Within 24 hours,
     at half the price. A file holds at most 50,000 lines and 200 MB; files are kept for 30 days. A
@@ -232,10 +225,6 @@ class OpenAiBatches:
     """Fewer than vendors allow: the results of one batch, up to 70 KB each, are fetched at once,
     and some accounts may queue few tokens."""
     window = "24h"
-    listing = "batches?limit=1"
-    uploads = "files"
-    name_of_upload: tuple[str, ...] = ("id",)
-    over: tuple[str, ...] = ("completed", "failed", "expired", "cancelled")
 
     def __init__(self, provider: RemoteProvider) -> None:
         self._provider = provider
@@ -261,7 +250,7 @@ class OpenAiBatches:
             ProviderError: the vendor could not be asked.
 
         """
-        raw = self._get(self._batch_path(batch))
+        raw = self._get(f"batches/{batch}")
         return BatchState(is_over=True) if raw is None else self._described(json.loads(raw))
 
     def collect(self, state: BatchState) -> Iterator[tuple[str, Vector]]:
@@ -271,14 +260,14 @@ class OpenAiBatches:
             ProviderError: the vectors cannot be fetched.
 
         """
-        path = self._content_path(state.vectors)
+        path = f"files/{state.vectors}/content"
         content = self._get(path, is_json=False) if state.vectors else None
         try:
             lines = [json.loads(line) for line in (content or b"").splitlines() if line.strip()]
         except ValueError as error:
             raise self._unexpected("a file that is not JSON lines") from error
         for line in lines:
-            digest, response = self._read(line)
+            digest, response = _pick_text(line, "custom_id"), _pick(line, "response", "body")
             with contextlib.suppress(
                 KeyError, TypeError, IndexError, ValueError, VectorsRejectedError
             ):
@@ -291,7 +280,7 @@ class OpenAiBatches:
             return sender.send("GET", path, patience=FOR_INDEXING, is_json=is_json)
         except (ProviderSetupError, RequestRefusedError):
             # A wrong key is refused in the same way, but then the list is refused, too.
-            sender.send("GET", self.listing, patience=FOR_INDEXING)
+            sender.send("GET", "batches?limit=1", patience=FOR_INDEXING)
             return None
 
     def _unexpected(self, what: str) -> ProviderBusyError:
@@ -304,26 +293,23 @@ class OpenAiBatches:
         """Upload the file and return its name. Repeating this costs nothing."""
         # No text contains its own digest, so the boundary never occurs in the content.
         boundary = f"recollect-{digest_of(content)[:32]}"
-        kind, about, head = self._parts()
-        parts = (*about, f"{head}\r\n\r\n".encode() + content)
-        body = b"".join(f"--{boundary}\r\n".encode() + part + b"\r\n" for part in parts)
+        purpose = b'content-disposition: form-data; name="purpose"\r\n\r\nbatch'
+        head = f'content-disposition: form-data; name="file"; filename="{_FILE_NAME}"'
+        file_part = f"{head}\r\ncontent-type: application/jsonl\r\n\r\n".encode() + content
+        body = b"".join(
+            f"--{boundary}\r\n".encode() + part + b"\r\n" for part in (purpose, file_part)
+        )
         raw = self._provider.sender().send(
             "POST",
-            self.uploads,
+            "files",
             content=body + f"--{boundary}--\r\n".encode(),
-            headers={"content-type": f"multipart/{kind}; boundary={boundary}"},
+            headers={"content-type": f"multipart/form-data; boundary={boundary}"},
             patience=FOR_INDEXING,
         )
-        file = _pick_text(json.loads(raw), *self.name_of_upload)
+        file = _pick_text(json.loads(raw), "id")
         if not file:
             raise self._unexpected("no file name")
         return file
-
-    def _parts(self) -> tuple[str, tuple[bytes, ...], str]:
-        """Return the kind of an upload, the parts before the file, and the header of the file."""
-        purpose = b'content-disposition: form-data; name="purpose"\r\n\r\nbatch'
-        head = f'content-disposition: form-data; name="file"; filename="{_FILE_NAME}"'
-        return "form-data", (purpose,), f"{head}\r\ncontent-type: {_FILE_TYPE}"
 
     def _line(self, digest: str, text: str) -> Mapping[str, object]:
         """Return the line of one text."""
@@ -353,21 +339,9 @@ class OpenAiBatches:
             raise self._unexpected("something else")
         return BatchState(
             name=name,
-            is_over=status in self.over,
+            is_over=status in _OVER,
             vectors=_pick_text(description, "output_file_id"),
         )
-
-    def _read(self, line: object) -> tuple[str, object]:
-        """Return a line's digest, and the response."""
-        return _pick_text(line, "custom_id"), _pick(line, "response", "body")
-
-    def _batch_path(self, batch: str) -> str:
-        """Return the path of a batch."""
-        return f"batches/{batch}"
-
-    def _content_path(self, file: str) -> str:
-        """Return the path of a file's content."""
-        return f"files/{file}/content"
 
 
 class VoyageBatches(OpenAiBatches):
@@ -393,66 +367,8 @@ class VoyageBatches(OpenAiBatches):
         return ApiCall(call.path, {**call.body, "request_params": params})
 
 
-class GeminiBatches(OpenAiBatches):
-    """`models/…:asyncBatchEmbedContent` and `/batches` of Gemini.
-
-    ai.google.dev/api/batch-api, ai.google.dev/api/embeddings#EmbedContentBatch and
-    ai.google.dev/gemini-api/docs/batch-api. Usually within 24 hours, at half the price. A batch is
-    an operation whose `metadata` describes it. At most 100 batches at a time; files are kept, and
-    batches expire, after 48 hours. Results are matched by the key of their line, never by position:
-    the documented order does not hold (github.com/googleapis/js-genai/issues/1207,
-    …/python-genai/issues/1909).
-    """
-
-    vendor = "gemini"
-    most_texts = 1000
-    """The smallest accounts may queue half a million tokens."""
-    # Files are uploaded and downloaded outside the versioned address, not below it; the HTTP client
-    # resolves the dots.
-    listing = "batches?pageSize=1"
-    uploads = "../upload/v1beta/files?uploadType=multipart"
-    name_of_upload = ("file", "name")
-    over = ("SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED")
-
-    def _parts(self) -> tuple[str, tuple[bytes, ...], str]:
-        about = {"file": {"displayName": _FILE_NAME, "mimeType": _FILE_TYPE}}
-        described = f"content-type: application/json; charset=utf-8\r\n\r\n{json.dumps(about)}"
-        return "related", (described.encode(),), f"content-type: {_FILE_TYPE}"
-
-    def _line(self, digest: str, text: str) -> Mapping[str, object]:
-        body = self._provider.api.request([text], role=Role.DOCUMENT).body
-        [request] = cast("list[object]", body["requests"])
-        return {"key": digest, "request": request}
-
-    def _submission(self, file: str) -> ApiCall:
-        model = self._provider.api.request([""], role=Role.DOCUMENT).path.rpartition(":")[0]
-        batch = {"displayName": _FILE_NAME, "inputConfig": {"fileName": file}}
-        return ApiCall(f"{model}:asyncBatchEmbedContent", {"batch": batch})
-
-    def _described(self, description: object) -> BatchState:
-        batch = _pick(description, "metadata") or description
-        name = _pick_text(description, "name") or _pick_text(batch, "name")
-        state = _pick_text(batch, "state")
-        if not name or not state:
-            raise self._unexpected("something else")
-        return BatchState(
-            name=name,
-            is_over=state.endswith(self.over) or _pick(description, "done") is True,
-            vectors=next(filter(None, (_pick_text(description, *at) for at in _FILE_AT)), ""),
-        )
-
-    def _read(self, line: object) -> tuple[str, object]:
-        return _pick_text(line, "key"), {"embeddings": [_pick(line, "response", "embedding")]}
-
-    def _batch_path(self, batch: str) -> str:
-        return batch
-
-    def _content_path(self, file: str) -> str:
-        return f"../download/v1beta/{file}:download?alt=media"
-
-
 _VENDORS: dict[str, type[OpenAiBatches]] = {
-    each.vendor: each for each in (OpenAiBatches, VoyageBatches, GeminiBatches)
+    each.vendor: each for each in (OpenAiBatches, VoyageBatches)
 }
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from recollect.errors import DocumentSizeError, NotFoundError, UsageError
 from recollect.ingest.folders import Found
 from recollect.ingest.read import UnreadableError, decoded, document_of, unreadable
-from recollect.ingest.source import taken_note
+from recollect.ingest.source import Source, taken_note
 from recollect.text.confined import shown_instead
 from recollect.text.safe import on_one_line
 from recollect.text.terminal import INVISIBLE
@@ -66,11 +66,10 @@ def parse_path(path: str) -> str:
     return path
 
 
-class PushedSource:
+class PushedSource(Source):
     """The pushed notes of a memory; its facts are a separate source."""
 
     kind = SourceKind.MEMORY
-    is_joint = False
 
     def __init__(
         self,
@@ -100,10 +99,6 @@ class PushedSource:
         """Return the identity of the chunking and term rules."""
         return self._options.recipe
 
-    def has_changed(self) -> bool:
-        """Return False: its documents are stored one by one."""
-        return False
-
     def find(self) -> tuple[list[Found], list[Failure]]:
         """List the documents.
 
@@ -118,11 +113,6 @@ class PushedSource:
             self._read = self._pushed.contents(sorted(self._only))
             listed = [document for document, _ in self._read.values()]
         return [_found(each) for each in listed if not each.path.startswith(self._left_out)], []
-
-    def dropped(self, paths: Sequence[str]) -> str | None:
-        """Return None: a document that is not in the store is gone."""
-        del paths
-        return None
 
     def take(self, found: Found) -> Taken:
         """Read a document; one of few was read when it was found."""

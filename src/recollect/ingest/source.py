@@ -7,8 +7,9 @@ facts and sessions have theirs.
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from recollect.ingest.read import read
 from recollect.ingest.walk import layout_of, walk
@@ -36,27 +37,27 @@ class Taken:
     """What is wrong with some of its lines; the rest is indexed."""
 
 
-class Source(Protocol):
+class Source(ABC):
     """Finds files and reads them as documents."""
 
-    @property
-    def kind(self) -> SourceKind:
-        """Return the kind of all its documents."""
+    kind: SourceKind
+    """The kind of all its documents."""
+    is_joint = False
+    """Whether its documents depend on each other, so that they are stored together.
 
-    @property
-    def is_joint(self) -> bool:
-        """Return whether its documents depend on each other, so that they are stored together.
-
-        The recipe says how, and changes when that does.
-        """
+    The recipe says how, and changes when that does.
+    """
 
     def has_changed(self) -> bool:
         """Return whether a file changed since `find`; asked only of a joint source."""
+        return False
 
     @property
+    @abstractmethod
     def recipe(self) -> str:
         """Return the identity of the rules: documents stored under another one are redone."""
 
+    @abstractmethod
     def find(self) -> tuple[list[Found], list[Failure]]:
         """Return every file, and every path that could not be looked into.
 
@@ -65,7 +66,10 @@ class Source(Protocol):
 
     def dropped(self, paths: Sequence[str]) -> str | None:
         """Return a notice if some of these stored paths are files that no longer belong to it."""
+        del paths
+        return None
 
+    @abstractmethod
     def take(self, found: Found) -> Taken:
         """Read one file.
 
@@ -75,11 +79,10 @@ class Source(Protocol):
         """
 
 
-class NotesSource:
+class NotesSource(Source):
     """The Markdown files of a workspace and its extra paths, and media files if wanted."""
 
     kind = SourceKind.MEMORY
-    is_joint = False
 
     def __init__(self, workspace: Path, *, options: IngestOptions) -> None:
         self._workspace = workspace
@@ -89,10 +92,6 @@ class NotesSource:
     def recipe(self) -> str:
         """Return the identity of the chunking and term rules."""
         return self._options.recipe
-
-    def has_changed(self) -> bool:
-        """Return False: its files are stored one by one."""
-        return False
 
     def find(self) -> tuple[list[Found], list[Failure]]:
         """Walk the workspace and the extra paths."""

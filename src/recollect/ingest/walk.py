@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.errors import NotFoundError, WorkspaceError
-from recollect.ingest.folders import SKIPPED, FolderSearch, Found
+from recollect.ingest.folders import FolderSearch, Found
 from recollect.ingest.layout import FOLDER, NAME_A_FOLDER, Layout
 from recollect.ingest.media import modality_of, oversize
 from recollect.records import dataclass
@@ -376,18 +376,3 @@ def _excluded_by(wanted: str, *, workspace: Path, options: WalkOptions) -> str:
         return "the setting `exclude`"
     is_ignored, _ = ignored_by(workspace, shown=".")
     return IGNORE_FILE if is_ignored is not None and any(map(is_ignored, paths)) else ""
-
-
-def why_not_indexed(folder: Path, *, workspace: Path, options: WalkOptions) -> str:
-    """Return what leaves out the notes of a folder in the workspace; empty if nothing does."""
-    wanted = os.path.relpath(folder, workspace).replace(os.sep, "/")
-    # A note in it, because a pattern may exclude all that is in a folder, but not the folder.
-    if what := _excluded_by(f"{wanted}/note.md", workspace=workspace, options=options):
-        return what
-    parts = wanted.split("/")
-    if any(part.startswith(".") or part in SKIPPED for part in parts):
-        return "its name"
-    places = [Path(os.path.realpath(each)) for each in extra_places(workspace, options)]
-    is_named = parts[0] == FOLDER or any(is_inside(folder, each) for each in places)
-    is_inside_notes = is_named or layout_of(workspace, options=options).is_whole()
-    return "" if is_inside_notes else f"only {FOLDER}/ and extra_paths being indexed"

@@ -81,7 +81,7 @@ class RemoteOptions:
         "remote.batch",
         False,
         switch,
-        "use the vendor's batch API for large runs: about half the price, done within a day",
+        "use openai's or voyage's batch API for large runs: about half the price, done in a day",
     )
     redact: bool = _redact()
     section: ClassVar = "remote"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from recollect.errors import NotFoundError, StoreError
 from recollect.ingest.folders import Found
 from recollect.ingest.read import UnreadableError
-from recollect.ingest.source import Taken
+from recollect.ingest.source import Source, Taken
 from recollect.records import dataclass
 from recollect.reports import Excerpt, Failure
 from recollect.sessions.archive import Archive
@@ -20,7 +20,7 @@ from recollect.text.terms import TERMS_VERSION
 from recollect.types import SourceKind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from recollect.sessions.find import FoundTranscript
 
@@ -42,11 +42,10 @@ class SessionPlaces:
     """Folder of the imported transcripts of this memory."""
 
 
-class SessionSource:
+class SessionSource(Source):
     """The transcripts of OpenClaw, Claude Code and Codex that belong to a memory."""
 
     kind = SourceKind.SESSIONS
-    is_joint = False
 
     def __init__(self, places: SessionPlaces, *, options: ProjectOptions) -> None:
         self.archive = Archive(places.archive)
@@ -64,10 +63,6 @@ class SessionSource:
         """Identify the rules by which transcripts become chunks and terms."""
         options = self._options
         return f"s{PROJECTION_VERSION}.{options.tokens}.{options.overlap}-t{TERMS_VERSION}"
-
-    def has_changed(self) -> bool:
-        """Return False: its files are stored one by one."""
-        return False
 
     def find(self) -> tuple[list[Found], list[Failure]]:
         """Return the transcripts of this memory that were not forgotten."""
@@ -117,11 +112,6 @@ class SessionSource:
         """Return the size in bytes of every transcript outside the archive, by stored path."""
         originals, _ = find_transcripts([*self._extra_roots(), *self._agent_roots()])
         return {each.path: each.stat.size_bytes for each in originals}
-
-    def dropped(self, paths: Sequence[str]) -> str | None:
-        """Return None: a transcript that is not found is gone."""
-        del paths
-        return None
 
     def take(self, found: Found) -> Taken:
         """Read a transcript as a document."""

@@ -16,6 +16,7 @@ from tests.support.notes import put_document
 from recollect import Memory
 from recollect.ingest import lease, sync
 from recollect.ingest.lease import WRITER, WriterLease, give_back, take
+from recollect.ingest.source import Source, Taken
 from recollect.ingest.sync import (
     CHEAP,
     FIRST,
@@ -29,12 +30,11 @@ from recollect.stores.sqlite import SqliteStore
 from recollect.types import Degradation, Document, SourceKind, Stat, Step, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
     from recollect.ingest.fill import Embedder as RealEmbedder
     from recollect.ingest.folders import Found
-    from recollect.ingest.source import Taken
     from recollect.ingest.spaces import Budget
     from recollect.stores.base import Store
     from recollect.types import Progress
@@ -80,21 +80,14 @@ def filled(store: Store) -> Store:
     return store
 
 
-class NoFiles:
+class NoFiles(Source):
     """A source that finds what the store already has."""
 
     kind = SourceKind.FACTS
-    is_joint = False
     recipe = "r"
-
-    def has_changed(self) -> bool:
-        return False
 
     def find(self) -> tuple[list[Found], list[Failure]]:
         return [], [Failure("memory", "may be incomplete", "")]
-
-    def dropped(self, paths: Sequence[str]) -> str | None:
-        raise NotImplementedError
 
     def take(self, found: Found) -> Taken:
         raise NotImplementedError

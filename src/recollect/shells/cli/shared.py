@@ -40,11 +40,7 @@ _WHOLE = (
     "There is no MEMORY.md or memory/, so every Markdown file below {folder} is indexed. "
     "To choose folders: `recollect config set extra_paths FOLDER,FOLDER`."
 )
-_ABOVE = "Using the memory of {folder}, which this folder belongs to. For its own: `-w .`."
-_ABOVE_ONLY = (
-    "Using the memory of {folder}. It does not include this folder, which is left out by {why}. "
-    "For its own: `-w .`."
-)
+_ABOVE = "Using the memory of {folder}, which this folder is in. For its own: `-w .`."
 _LEFT_OUT = (
     "Only memory/ of {folder} is indexed, not the notes beside it such as {named}. "
     "To index every Markdown file: `recollect config set extra_paths .`."
@@ -115,8 +111,7 @@ class SharedOptions:
         self.require_config_file()
         setup = self.setup(can_ask=can_ask)
         if setup.is_above:
-            why = setup.why_not_indexed(Path.cwd())
-            notify((_ABOVE_ONLY if why else _ABOVE).format(folder=setup.workspace, why=why))
+            notify(_ABOVE.format(folder=setup.workspace))
         if not may_be_empty:
             setup.require_notes()
             if setup.is_new and setup.layout.is_whole():
