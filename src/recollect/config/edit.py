@@ -137,7 +137,6 @@ def edit_toml(
     table. A mapping is merged into its table, or appended to the text as a new one.
 
     Args:
-        text: TOML.
         changes: new values by their place.
         spelling: makes keys comparable that are spelled differently.
 

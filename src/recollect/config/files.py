@@ -164,7 +164,6 @@ class SettingsFiles:
         """Set a setting in the workspace's file or the user's; None removes it.
 
         Args:
-            key: the setting.
             value: as typed; None removes the setting.
             in_user_file: which file; None is the workspace's, unless the user's sets it already,
                 which wins, or only the user's may.

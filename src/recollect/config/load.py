@@ -63,10 +63,8 @@ def load_config(
     """Read every layer and return the frozen result.
 
     Args:
-        workspace: the folder whose own file is read.
         user_file: need not exist.
         environ: `RECOLLECT_…` variables are settings.
-        arguments: settings by key.
         texts: content of files to use instead of what is on disk.
 
     Raises:

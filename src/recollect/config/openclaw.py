@@ -139,7 +139,6 @@ def translate(file: Path, *, agent: str | None, environ: Mapping[str, str]) -> T
     """Read OpenClaw's file and map the keys of its memory search.
 
     Args:
-        file: `openclaw.json`.
         agent: whose overrides apply; None is OpenClaw's default agent.
         environ: tells where OpenClaw's home is.
 

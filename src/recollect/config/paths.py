@@ -169,7 +169,6 @@ def settings_text(file: Path, *, inside: Path | None) -> str:
     """Return the text of a settings file.
 
     Args:
-        file: the user's, or a workspace's own.
         inside: the workspace, if the file is its own: it is not trusted.
 
     Raises:

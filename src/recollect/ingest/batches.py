@@ -65,11 +65,6 @@ def embed_by_batch(  # noqa: PLR0913 - the parts that meet here
     """Embed every text that has no vector, through batches of earlier runs and of this one.
 
     Args:
-        store: lists the texts without a vector, and the batches of earlier runs.
-        fingerprint: the space of the vectors.
-        batches: the vendor's Batch API.
-        vectors: where vectors are looked up first, and stored.
-        progress: called with each step.
         wait: waits so many seconds; returns False to stop waiting.
         collect_only: submit nothing; only collect the batches of earlier runs.
 

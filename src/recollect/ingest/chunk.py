@@ -61,14 +61,7 @@ class NoteLines(NamedTuple):
 def chunk(
     document: Document, *, options: ChunkOptions, lines: NoteLines | None = None
 ) -> list[Chunk]:
-    """Return the chunks of a document in the order of its lines; a media file is one.
-
-    Args:
-        document: what to chunk.
-        options: how large a chunk may be.
-        lines: the lines of the document, if they were read before.
-
-    """
+    """Return the chunks of a document in the order of its lines; a media file is one."""
     if document.is_media:
         return [_label(document)]
     has_entries = document.path in CURATED
@@ -232,12 +225,10 @@ class ChunkPacker:
         """Store what to pack and the limits.
 
         Args:
-            document: where the lines are from.
             described: what its front matter says; its title is a heading above all others.
             lines: all of them, weighed.
             starts: numbers of the lines with which blocks begin.
             closers: numbers of the lines with which code blocks end.
-            limit: what a chunk may weigh.
             overlap: what a chunk may repeat of the one before.
 
         """
@@ -290,7 +281,6 @@ class ChunkPacker:
         """Take in a block by its lines.
 
         Args:
-            block: what does not fit as a whole.
             is_opening: whether it only introduces the blocks nested in it.
 
         """

@@ -80,10 +80,6 @@ def sync_documents(  # noqa: PLR0913 - how much to do, and whom to call
     """Store what is new or changed and drop what is gone.
 
     Args:
-        sources: where the files are.
-        store: what has to agree with them.
-        force: read and store every file again.
-        progress: called with each step.
         before_write: called once, before the first change, if there is anything to change.
         read_seconds: stop reading after so long and count the rest as left; the files changed last
             are read first then. Looking for changed files does not count: on a slow disk nothing

@@ -64,11 +64,8 @@ def embed_missing(  # noqa: PLR0913 - the parts that meet here
     """Embed every text of a space that has no vector in it, then every media file.
 
     Args:
-        store: lists the texts without a vector.
-        space: who embeds them, and which.
         vectors: where vectors are looked up first, and stored.
         pending: about how many texts are missing, for the progress.
-        progress: called with each step.
         budget: how many, and until when; what is not answered by then is left.
         skipped: digests of texts to leave out: refused before, or expected from a batch.
         is_awaiting_more: whether a batch will still bring some of those.

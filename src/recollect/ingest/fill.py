@@ -62,16 +62,10 @@ class Embedder:
     def embed_pending(
         self, report: Report, budget: Budget, *, may_embed: Callable[[], bool], progress: Progress
     ) -> Report:
-        """Embed what is missing in the spaces of the provider that is chosen now.
+        """Embed what is missing in the spaces of the provider that is chosen now, and report it.
 
         Args:
-            report: what was done with the documents.
-            budget: how much to embed.
             may_embed: called once there is something to do; False leaves it undone.
-            progress: called with each step.
-
-        Returns:
-            The report of the documents with that of their vectors.
 
         """
         held = held_space(self.store, chain=self.chain)

@@ -89,10 +89,6 @@ class Layout:
 
         A vault that was taken whole is not any more once somebody, perhaps an agent, writes a
         MEMORY.md into it, or names folders in `extra_paths`.
-
-        Args:
-            paths: of notes that were indexed and are not found any more.
-
         """
         own = self.names()
         if own == [WHOLE] or not (own or self.has_extra_paths):

@@ -127,7 +127,6 @@ def load_media(missing: Missing, *, roots: Sequence[Path]) -> Media | None:
     """Return what to embed of a media file; None if it has changed since it was indexed.
 
     Args:
-        missing: the file.
         roots: the folders that media files may be in; the first is the workspace.
 
     """

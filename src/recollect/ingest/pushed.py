@@ -82,8 +82,6 @@ class PushedSource(Source):
         """Store the arguments.
 
         Args:
-            pushed: the documents.
-            options: how they are chunked.
             left_out: the folder that belongs to another source.
             only: finds only these paths; None finds all.
 
@@ -160,7 +158,6 @@ class PushedBook:
         """Store the arguments.
 
         Args:
-            pushed: holds the documents.
             on_change: called with the paths that were written or deleted.
 
         """

@@ -42,7 +42,6 @@ def read(found: Found, *, now_ns: int) -> Document:
     """Return the file as a Document.
 
     Args:
-        found: the file.
         now_ns: the current time, to tell whether the file may still change unnoticed.
 
     Raises:
@@ -88,11 +87,6 @@ def is_settled(stat: Stat, *, now_ns: int) -> bool:
 
 def content_of(found: Found, *, max_bytes: int, action: str) -> tuple[bytes, Stat]:
     """Return the bytes of a file and the stat that belongs to them.
-
-    Args:
-        found: the file.
-        max_bytes: the most bytes it may have.
-        action: what to do if it has more.
 
     Raises:
         UnreadableError: the file is gone, cannot be opened or is too large.

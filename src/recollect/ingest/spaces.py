@@ -111,14 +111,7 @@ class VectorSpace:
 def spaces_of(
     chain: Chain, held: Fingerprint | None, *, media_roots: tuple[Path, ...] = ()
 ) -> tuple[VectorSpace, ...]:
-    """Return the spaces of a memory in the order in which they are filled; nothing is loaded.
-
-    Args:
-        chain: its providers.
-        held: the space that the index has vectors in.
-        media_roots: the folders of media files, the workspace first.
-
-    """
+    """Return the spaces of a memory in the order in which they are filled; nothing is loaded."""
     first, second = chain.first(held), chain.second(held)
     if first is None:
         return ()

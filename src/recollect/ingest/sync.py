@@ -155,9 +155,6 @@ class Syncer:
         """Store the parts.
 
         Args:
-            store: what has to agree with the sources.
-            sources: where the files are.
-            embedder: gives vectors to texts that have none.
             purpose: the name under which other processes see this one at work.
             notices: what the user has not been told yet of how the store was opened.
             tells_counts: whether its reader may know how much there is, of all scopes together.
@@ -196,7 +193,6 @@ class Syncer:
         """Do everything, after any process that is working on the store.
 
         Args:
-            options: how much to do.
             on_wait: called with a sentence if another process has to finish first.
 
         """
@@ -228,13 +224,7 @@ class Syncer:
             return False
 
     def sync_part(self, source: Source, paths: Iterable[str]) -> Report:
-        """Read some documents of a source now; their texts are embedded by a later sync.
-
-        Args:
-            source: finds only these documents.
-            paths: of the documents, also of those that are gone.
-
-        """
+        """Read some documents of a source now; their texts are embedded by a later sync."""
         return sync_documents(
             [source],
             store=self.store,

@@ -184,7 +184,6 @@ class _Limits:
         """Return the files at a place in order; failures are added to `failures`.
 
         Args:
-            place: a file or a folder.
             boundary: a resolved folder, whose ignore file counts; no link is followed out of it.
             failures: what could not be read is added here.
             pattern: a glob below the place; empty for everything.
@@ -307,7 +306,6 @@ def ignored_by(folder: Path, *, shown: str) -> tuple[Callable[[str], bool] | Non
     """Return a test for paths that a folder's ignore file excludes, relative to the folder.
 
     Args:
-        folder: where the file would be.
         shown: the folder's stored path, for messages.
 
     """

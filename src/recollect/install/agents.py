@@ -62,12 +62,8 @@ class Launch:
         """Return the command for a workspace.
 
         Args:
-            workspace: the folder with the memory.
             started_as: `sys.argv[0]` of the running program.
-            executable: the running Python.
             environ: may hold variables that choose the memory.
-            agent: id of the index, if given.
-            config_file: the settings file, if given.
 
         """
         options = ["-w", str(workspace)]

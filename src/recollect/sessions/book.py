@@ -35,14 +35,7 @@ class SessionBook:
     """The conversations of a memory, and what you can do with them."""
 
     def __init__(self, source: SessionSource, *, syncer: Syncer, lock: RLock) -> None:
-        """Store the arguments.
-
-        Args:
-            source: finds the transcripts.
-            syncer: has the index, and rebuilds it if it is damaged.
-            lock: held while the store is used.
-
-        """
+        """Store the arguments."""
         self._source = source
         self._archive = source.archive
         self._store = syncer.store

@@ -46,7 +46,6 @@ def without_blocks(text: str, pattern: re.Pattern[str]) -> str:
     """Return the text without the blocks between matching tags; a tag without its partner stays.
 
     Args:
-        text: the message.
         pattern: from `tag_pattern`.
 
     """

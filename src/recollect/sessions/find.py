@@ -105,7 +105,6 @@ def default_roots(home: Path, *, environ: Mapping[str, str]) -> list[Root]:
     """Return the folders where the agents keep their transcripts.
 
     Args:
-        home: the user's home folder.
         environ: variables that move them: `OPENCLAW_STATE_DIR`, `CLAUDE_CONFIG_DIR`, `CODEX_HOME`.
 
     """
@@ -342,7 +341,6 @@ def read_header(file: Path, *, form: TranscriptFormat | None = None) -> Header |
 
     Args:
         file: the transcript. A compressed one is identified by its name.
-        form: its format, if known.
 
     Raises:
         OSError: it cannot be read.
@@ -386,8 +384,6 @@ def is_of_workspace(found: FoundTranscript, *, workspace: Path, agent: str | Non
     only if its folder does not decide.
 
     Args:
-        found: the transcript.
-        workspace: the folder.
         agent: OpenClaw agent of that workspace, if it has one.
 
     Raises:

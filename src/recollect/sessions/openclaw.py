@@ -319,7 +319,6 @@ def inherited_exclusion(key: str, index: Row) -> str:
     """Return why a session or one that spawned it is excluded; empty if none is.
 
     Args:
-        key: its session key.
         index: session key → entry, with the keys of its parents.
 
     """

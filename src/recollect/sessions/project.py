@@ -110,11 +110,8 @@ def document_of(
     """Return a conversation as a document with its chunks; both empty if it is excluded.
 
     Args:
-        transcript: the conversation.
-        path: its stored path.
         stat: of its file, from before it was read.
         now_ns: the current time, to tell whether the file may still change unnoticed.
-        options: how to divide and date it.
 
     """
     projection = project(transcript, options=options)
@@ -184,7 +181,6 @@ def pack(lines: Iterable[SpokenLine], *, limit: int, overlap: int) -> list[list[
     """Return the lines of each chunk.
 
     Args:
-        lines: in order.
         limit: weight of a chunk; a single heavier line is a chunk by itself.
         overlap: weight that a chunk may repeat from the one before.
 
