@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 from tests.support.gguf import MINILM
 from tests.support.sample import SAMPLE, embed_sample
 
-from recollect.config import Places
+from recollect.config.paths import Places
 from recollect.providers import cross_encoder, local
 from recollect.providers.models import bert
 from recollect.providers.models.files import read_model, resolve

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from recollect.config import Config
+    from recollect.config.schema import Config
     from recollect.parts import MemoryParts
 
 P = ParamSpec("P")

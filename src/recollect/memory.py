@@ -11,7 +11,7 @@ from datetime import timedelta
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self
 
-from recollect.config import Setup
+from recollect.config.load import Setup
 from recollect.errors import (
     ElsewhereError,
     NotFoundError,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from recollect.background.watch import Watcher
     from recollect.background.worker import Worker
     from recollect.browse.overview import Overview
-    from recollect.config import Config
+    from recollect.config.schema import Config
     from recollect.errors import RecollectError
     from recollect.facts.book import FactBook
     from recollect.facts.extract.run import Extractor

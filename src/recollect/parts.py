@@ -52,7 +52,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recollect.browse.overview import Overview
-    from recollect.config import Config, Setup
+    from recollect.config.load import Setup
+    from recollect.config.schema import Config
     from recollect.facts.book import FactBook
     from recollect.facts.files import LedgerFiles
     from recollect.ingest.source import Source

@@ -14,7 +14,7 @@ import pytest
 from tests.postgres.serving import Served, serving
 from tests.support.commands import recollect_command
 
-from recollect.config import Setup
+from recollect.config.load import Setup
 from recollect.errors import UsageError
 from recollect.hosting.push import PushError, RemoteMemory, push
 from recollect.shells.http.many import ROOT

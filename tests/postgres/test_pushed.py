@@ -11,8 +11,8 @@ from tests.support.postgres import HOST, host_of, server_of, url_of
 from tests.support.servers import add_role
 
 from recollect import Memory, SearchRequest
-from recollect.config import Setup
 from recollect.config.databases import copy_memory
+from recollect.config.load import Setup
 from recollect.errors import (
     ChangedError,
     ElsewhereError,

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.config import Places, agent_of
+from recollect.config.paths import Places, agent_of
 from recollect.errors import StoreError
 from recollect.reports import AgentStatus
 from recollect.stores.notes import workspace_of

@@ -22,7 +22,7 @@ from recollect.stores.registry import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from recollect.config import Setup
+    from recollect.config.load import Setup
     from recollect.reports import BuiltIndexes, CopiedMemory, DatabaseStatus
     from recollect.stores.base import Store
 

@@ -12,7 +12,7 @@ from dataclasses import field, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from recollect.config.paths import PROJECT_FILE, Places, find_workspace, settings_text, user_folder
+from recollect.config.paths import PROJECT_FILE, Places, find_workspace, settings_text
 from recollect.config.schema import (
     SETTINGS,
     Config,
@@ -88,7 +88,7 @@ def load_config(
     walk = replace(
         config.ingest.walk,
         stays_inside=origins.get("extra_paths") == project,
-        user_home=Path(user_folder(environ)),
+        user_home=Places.of(environ).user,
     )
     variables = Variables(environ)
     return replace(

@@ -51,14 +51,17 @@ class Places:
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> Places:
         """Return the platform's folders, unless the environment names others."""
-        settings = environ.get("RECOLLECT_CONFIG")
+        user = Path(environ["HOME"]) if "HOME" in environ else Path.home()
+        home, settings = environ.get("RECOLLECT_HOME"), environ.get("RECOLLECT_CONFIG")
+        data, cache, config = (
+            _platform_folder(environ, kind, user) / "recollect"
+            for kind in ("data", "cache", "config")
+        )
         return cls(
-            home=Path(home_folder(environ)),
-            models=Path(platform_folder(environ, "cache")) / "recollect" / "models",
-            settings=Path(settings).expanduser()
-            if settings
-            else Path(platform_folder(environ, "config")) / "recollect" / "config.toml",
-            user=Path(user_folder(environ)),
+            home=Path(home).expanduser() if home else data,
+            models=cache / "models",
+            settings=Path(settings).expanduser() if settings else config / "config.toml",
+            user=user,
         )
 
     @property
@@ -227,26 +230,12 @@ def agent_of(workspace: Path, *, named: str | None) -> str:
     return f"{readable}-{digest_of(str(real).encode())[:8]}"
 
 
-def home_folder(environ: Mapping[str, str]) -> str:
-    """Return the folder with the indexes: as named, or the platform's."""
-    named = environ.get("RECOLLECT_HOME")
-    if named:
-        return os.path.expanduser(named)  # noqa: PTH111 - a text, not a Path
-    return f"{platform_folder(environ, 'data')}/recollect"
-
-
-def platform_folder(environ: Mapping[str, str], kind: str) -> str:
+def _platform_folder(environ: Mapping[str, str], kind: str, user: Path) -> Path:
     """Return where the platform keeps the user's `data`, `cache` or `config`."""
     if named := environ.get(f"XDG_{kind.upper()}_HOME"):
-        return named
-    home = user_folder(environ)
+        return Path(named)
     if sys.platform == "darwin":
-        return f"{home}/Library/{'Caches' if kind == 'cache' else 'Application Support'}"
+        return user / "Library" / ("Caches" if kind == "cache" else "Application Support")
     if sys.platform == "win32":
-        return environ.get("LOCALAPPDATA") or f"{home}/AppData/Local"
-    return f"{home}/{ {'data': '.local/share', 'cache': '.cache', 'config': '.config'}[kind] }"
-
-
-def user_folder(environ: Mapping[str, str]) -> str:
-    """Return the user's home folder."""
-    return environ["HOME"] if "HOME" in environ else os.path.expanduser("~")  # noqa: PTH111 - a text, not a Path
+        return Path(environ.get("LOCALAPPDATA") or user / "AppData" / "Local")
+    return user / {"data": ".local/share", "cache": ".cache", "config": ".config"}[kind]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING, Self
 
-from recollect.config import Setup
+from recollect.config.load import Setup
 from recollect.hosting.memory import PushedMemory
 from recollect.parts import Models
 from recollect.stores.registry import open_host
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from recollect.config import Config
+    from recollect.config.schema import Config
     from recollect.stores.postgres.host import PostgresHost, PostgresTokens
     from recollect.stores.postgres.queue import PostgresQueue
 

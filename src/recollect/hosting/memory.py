@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Self
 
-    from recollect.config import Setup
+    from recollect.config.load import Setup
     from recollect.parts import Models
     from recollect.reports import Status
     from recollect.stores.base import Store

@@ -29,7 +29,7 @@ from recollect.types import digest_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from recollect.config import Setup
+    from recollect.config.load import Setup
     from recollect.ingest.folders import Found
 
 MOST_CHANGES = 100

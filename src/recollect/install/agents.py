@@ -15,8 +15,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.config import Places
 from recollect.config.openclaw import default_file
+from recollect.config.paths import Places
 from recollect.errors import UsageError
 from recollect.records import dataclass
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.config import find_workspace
+from recollect.config.paths import find_workspace
 from recollect.errors import ConfigError
 from recollect.install.agents import AGENTS, InstallRequest, InstallScope, Launch
 from recollect.install.edit import is_empty, snippet, with_entries, without_entries

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recollect.config import Places, agent_of, find_workspace, load_config
+from recollect.config.load import load_config
+from recollect.config.paths import Places, agent_of, find_workspace
 from recollect.config.schema import SETTINGS
 from recollect.errors import ConfigError
 
 if TYPE_CHECKING:
-    from recollect.config import Config
+    from recollect.config.schema import Config
 
 
 def load(

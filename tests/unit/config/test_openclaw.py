@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recollect.config import load_config
 from recollect.config.edit import edit_settings
+from recollect.config.load import load_config
 from recollect.config.openclaw import translate
 from recollect.errors import ConfigError
 

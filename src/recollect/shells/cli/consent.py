@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
-    from recollect.config import Config
+    from recollect.config.schema import Config
     from recollect.types import Sending
 
 

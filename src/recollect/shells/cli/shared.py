@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress as Bars
 
-    from recollect.config import Setup
+    from recollect.config.load import Setup
     from recollect.memory import Memory
     from recollect.shells.local_socket import Reply
     from recollect.shells.render.shared import MarkedLine
@@ -122,7 +122,7 @@ class SharedOptions:
 
     def setup(self, *, can_ask: bool) -> Setup:
         """Read the settings of the memory; `can_ask` as in `open_memory`."""
-        from recollect.config import Setup  # noqa: PLC0415 - loads every stage's options
+        from recollect.config.load import Setup  # noqa: PLC0415 - loads every stage's options
 
         setup = Setup.of(
             self.workspace,
