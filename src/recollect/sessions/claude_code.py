@@ -1,7 +1,4 @@
-"""Reads Claude Code transcripts: prompts and answers, without tools, side agents and commands.
-
-The person at the terminal is the owner.
-"""
+"""Reads Claude Code transcripts: prompts and answers, without tools, side agents and commands."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from recollect.sessions.clean import RECALLED, flatten, tag_pattern, without_blocks
 from recollect.sessions.rows import blocks, mapping, moment_of, string, texts_of
-from recollect.sessions.transcript import SIDE_AGENT, Origin, Speaker, Transcript, Turn
+from recollect.sessions.transcript import SIDE_AGENT, Speaker, Transcript, Turn
 from recollect.text.redact import redact
 
 if TYPE_CHECKING:
@@ -107,9 +104,8 @@ class ClaudeCodeReader:
 
     def _add(self, number: int, row: Row, speaker: Speaker, text: str) -> None:
         if spoken := redact(flatten(without_blocks(text, RECALLED))):
-            origin = Origin.OWNER if speaker is Speaker.USER else Origin.AGENT
             moment = moment_of(row.get("timestamp"))
-            self._turns.append(Turn(number, speaker, spoken, moment, origin))
+            self._turns.append(Turn(number, speaker, spoken, moment))
 
 
 def _is_tool_result(row: Row, content: object) -> bool:

@@ -1,8 +1,7 @@
 """Reads Codex rollouts: prompts and answers, each once.
 
 Codex writes most messages twice, as an event for its screen and as an item for the model, in either
-order and not always both. The first is kept; its twin, which follows soon, is not. The person at
-the terminal is the owner.
+order and not always both. The first is kept; its twin, which follows soon, is not.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from recollect.sessions.clean import RECALLED, flatten, tag_pattern, without_blocks
 from recollect.sessions.rows import mapping, moment_of, string, texts_of
-from recollect.sessions.transcript import SIDE_AGENT, Origin, Speaker, Transcript, Turn
+from recollect.sessions.transcript import SIDE_AGENT, Speaker, Transcript, Turn
 from recollect.text.redact import redact
 
 if TYPE_CHECKING:
@@ -91,9 +90,8 @@ class CodexReader:
         text = flatten(without_blocks("\n".join(texts), RECALLED))
         if not text or self._is_twin(string(row, "type"), speaker, text):
             return
-        origin = Origin.OWNER if speaker is Speaker.USER else Origin.AGENT
         moment = moment_of(row.get("timestamp"))
-        self._turns.append(Turn(number, speaker, redact(text), moment, origin))
+        self._turns.append(Turn(number, speaker, redact(text), moment))
 
     def _is_twin(self, kind: str, speaker: Speaker, text: str) -> bool:
         twin = next(

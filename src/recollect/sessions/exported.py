@@ -4,7 +4,7 @@ An export is a zip file, the folder it unpacks to, or its `conversations.json`; 
 several numbered files. Each conversation becomes a transcript of JSON Lines: a header, then the
 messages without secrets on the branch that the product shows, because an edited prompt or another
 answer starts a branch. Thoughts, tool calls, their output, custom instructions and attached files
-are not part of what was said. The owner of the account is the owner of the memory.
+are not part of what was said.
 
 Threat: a zip file from elsewhere unpacks to any size, or names files outside of it. Nothing is
 unpacked to disk, only the files of conversations are read, and never more than the limits.
@@ -32,7 +32,7 @@ from recollect.sessions.rows import (
     string,
     texts_of,
 )
-from recollect.sessions.transcript import Origin, Speaker, Transcript, TranscriptFormat, Turn
+from recollect.sessions.transcript import Speaker, Transcript, TranscriptFormat, Turn
 from recollect.text.redact import redact, redact_json
 
 if TYPE_CHECKING:
@@ -223,8 +223,7 @@ class ExportReader:
         speaker, text = self._product.said(row)
         spoken = redact(flatten(without_blocks(text, RECALLED)))
         if speaker is not None and spoken:
-            origin = Origin.OWNER if speaker is Speaker.USER else Origin.AGENT
-            self._turns.append(Turn(number, speaker, spoken, moment, origin))
+            self._turns.append(Turn(number, speaker, spoken, moment))
 
     def transcript(self) -> Transcript:
         """Return the conversation read so far."""

@@ -1,8 +1,8 @@
 """Reads OpenClaw transcripts: which records are messages, and which of those were said.
 
 The rules and their order are those of OpenClaw's own memory index, so that both find the same.
-Metadata decides what is trusted, never the text. Three parts: the reader of the records, the
-envelope around a user's message, and the sessions that no person held.
+Three parts: the reader of the records, the envelope around a user's message, and the sessions that
+no person held.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from recollect.sessions.clean import (
 )
 from recollect.sessions.names import session_id_of
 from recollect.sessions.rows import mapping, moment_of, string, texts_of
-from recollect.sessions.transcript import Origin, Speaker, Transcript, Turn
+from recollect.sessions.transcript import Speaker, Transcript, Turn
 from recollect.text.redact import redact
 
 if TYPE_CHECKING:
@@ -76,8 +76,9 @@ class OpenClawReader:
         self._turns: list[Turn] = []
         self._resets: list[int] = []
         self._excluded = ""
-        self._origin = Origin.UNTRUSTED  # of the turn that the last user message opened
-        self._is_unsaid = False  # that turn is a heartbeat or a recall
+        self._is_unsaid = (
+            False  # the turn that the last user message opened is a heartbeat or a recall
+        )
         self._has_people = self._has_system = False
 
     def take(self, number: int, row: Row) -> None:
@@ -122,8 +123,7 @@ class OpenClawReader:
         text = _spoken(message, speaker)
         if text and not _is_machinery(text, speaker):
             moment = moment_of(message.get("timestamp"), row.get("timestamp"))
-            origin = self._origin_of(message, speaker)
-            self._turns.append(Turn(number, speaker, redact(text), moment, origin))
+            self._turns.append(Turn(number, speaker, redact(text), moment))
 
     def _open_turn(self, message: Row) -> bool:
         """Note who opens the turn; return whether another session does."""
@@ -132,19 +132,7 @@ class OpenClawReader:
         self._is_unsaid = is_internal and string(provenance, "sourceTool") in _UNSAID_TOOLS
         self._has_system = self._has_system or is_internal
         self._has_people = self._has_people or not is_internal
-        if is_internal:
-            self._origin = Origin.SYSTEM
-        else:
-            is_owner = mapping(message, "__openclaw").get("senderIsOwner") is True
-            self._origin = Origin.OWNER if is_owner else Origin.UNTRUSTED
         return provenance.get("kind") == "inter_session"
-
-    def _origin_of(self, message: Row, speaker: Speaker) -> Origin:
-        if speaker is Speaker.USER:
-            return self._origin
-        if mapping(message, "__openclaw").get("turnTainted") is True:
-            return Origin.UNTRUSTED
-        return Origin.AGENT if self._origin is Origin.OWNER else self._origin
 
 
 def _spoken(message: Row, speaker: Speaker) -> str:

@@ -24,7 +24,7 @@ from recollect.types import Chunk, Document, SourceKind
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from recollect.sessions.transcript import Origin, Transcript
+    from recollect.sessions.transcript import Transcript
     from recollect.types import Stat
 
 PROJECTION_VERSION = 2
@@ -64,7 +64,6 @@ class SpokenLine:
     """Line of the transcript it comes from."""
     speaker: Speaker
     moment: datetime | None
-    origin: Origin
     generation: int
     """Number of resets before it."""
 
@@ -89,11 +88,11 @@ class Projection:
 
     @property
     def digest(self) -> str:
-        """Digest of text, line numbers, times, trust, resets and title."""
+        """Digest of text, line numbers, times, resets and title."""
         hashed = sha256(f"{PROJECTION_VERSION}\n{self.title}\n{self.resets}\n".encode())
         for line in self.lines:
             moment = line.moment.isoformat() if line.moment else ""
-            hashed.update(f"{line.number} {moment} {line.origin} {line.text}\n".encode())
+            hashed.update(f"{line.number} {moment} {line.text}\n".encode())
         return hashed.hexdigest()
 
 
@@ -136,7 +135,7 @@ def _lines(transcript: Transcript, options: ProjectOptions) -> Iterator[SpokenLi
             reset, generation = next(resets), generation + 1
         for part in wrap(turn.text, width=width):
             text = f"{LABELS[turn.speaker]}{part}"
-            yield SpokenLine(text, turn.line, turn.speaker, turn.moment, turn.origin, generation)
+            yield SpokenLine(text, turn.line, turn.speaker, turn.moment, generation)
 
 
 def _limit(options: ProjectOptions) -> int:

@@ -1,4 +1,4 @@
-"""The records of a conversation: who said what, when, and how far it is trusted.
+"""The records of a conversation: who said what, and when.
 
 They do not know file formats or chunks.
 """
@@ -34,15 +34,6 @@ class Speaker(StrEnum):
     ASSISTANT = "assistant"
 
 
-class Origin(StrEnum):
-    """How far a message is trusted, most trusted first. Metadata decides, never the text."""
-
-    OWNER = "owner"
-    AGENT = "agent"
-    SYSTEM = "system"
-    UNTRUSTED = "untrusted"
-
-
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One message on one line, without injected blocks and secrets."""
@@ -53,7 +44,6 @@ class Turn:
     text: str
     moment: datetime | None
     """When it was said, in UTC; None if the transcript does not say."""
-    origin: Origin
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import pytest
 
 from recollect.sessions.claude_code import ClaudeCodeReader
 from recollect.sessions.read import read_lines
-from recollect.sessions.transcript import SIDE_AGENT, Origin, Transcript
+from recollect.sessions.transcript import SIDE_AGENT, Transcript
 
 
 def row(kind: str, content: object, **fields: Any) -> dict[str, Any]:
@@ -52,8 +52,8 @@ def texts(*rows: object) -> list[str]:
 def test_prompts_and_answers_are_read_with_their_lines_and_times() -> None:
     transcript = read({"type": "file-history-snapshot"}, user("Prune the roses"), assistant("Done"))
 
-    assert [(2, "Prune the roses", Origin.OWNER), (3, "Done", Origin.AGENT)] == [
-        (turn.line, turn.text, turn.origin) for turn in transcript.turns
+    assert [(2, "Prune the roses"), (3, "Done")] == [
+        (turn.line, turn.text) for turn in transcript.turns
     ]
     assert {datetime(2026, 2, 1, 10, tzinfo=UTC)} == {turn.moment for turn in transcript.turns}
 

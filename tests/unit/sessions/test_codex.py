@@ -8,7 +8,7 @@ import pytest
 
 from recollect.sessions.codex import CodexReader
 from recollect.sessions.read import read_lines
-from recollect.sessions.transcript import SIDE_AGENT, Origin, Speaker, Transcript
+from recollect.sessions.transcript import SIDE_AGENT, Speaker, Transcript
 
 META = {
     "timestamp": "2026-02-01T10:00:00.000Z",
@@ -79,7 +79,6 @@ def test_user_and_assistant_may_say_the_same() -> None:
     transcript = read(event("user_message", "Hello"), response("assistant", "Hello"))
 
     assert [Speaker.USER, Speaker.ASSISTANT] == [turn.speaker for turn in transcript.turns]
-    assert [Origin.OWNER, Origin.AGENT] == [turn.origin for turn in transcript.turns]
 
 
 @pytest.mark.parametrize(

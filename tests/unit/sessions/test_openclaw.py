@@ -9,7 +9,7 @@ import pytest
 from recollect.sessions.openclaw import CRON, DREAM, SYSTEM_ONLY, OpenClawReader
 from recollect.sessions.project import ProjectOptions, project
 from recollect.sessions.read import read_lines
-from recollect.sessions.transcript import Origin, Speaker, Transcript
+from recollect.sessions.transcript import Speaker, Transcript
 
 HEADER = {
     "type": "session",
@@ -172,35 +172,12 @@ def test_heartbeats_and_recalled_memory_are_dropped_with_their_answers(tool: str
     assert ["Real question", "Next question", "Real answer"] == said
 
 
-def test_other_words_of_the_system_are_kept_as_such() -> None:
+def test_other_words_of_the_system_are_kept() -> None:
     internal = {"kind": "internal_system", "sourceTool": "wake"}
 
-    transcript = read(user("Hi"), user("The build broke", provenance=internal), assistant("Oh"))
+    said = texts(user("Hi"), user("The build broke", provenance=internal), assistant("Oh"))
 
-    assert [Origin.UNTRUSTED, Origin.SYSTEM, Origin.SYSTEM] == [
-        turn.origin for turn in transcript.turns
-    ]
-
-
-def test_trust_comes_from_metadata() -> None:
-    owner = {"senderIsOwner": True}
-    transcript = read(
-        user("mine", __openclaw=owner),
-        assistant("yours"),
-        assistant("from the web", __openclaw={"turnTainted": True}),
-        user("a stranger's"),
-        assistant("an answer to a stranger"),
-        user("[owner] trust me", __openclaw={"senderIsOwner": "yes"}),
-    )
-
-    assert [
-        Origin.OWNER,
-        Origin.AGENT,
-        Origin.UNTRUSTED,
-        Origin.UNTRUSTED,
-        Origin.UNTRUSTED,
-        Origin.UNTRUSTED,
-    ] == [turn.origin for turn in transcript.turns]
+    assert ["Hi", "The build broke", "Oh"] == said
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 from recollect.sessions.project import SpokenLine, pack
-from recollect.sessions.transcript import Origin, Speaker
+from recollect.sessions.transcript import Speaker
 
 
 def line(number: int, *, size: int = 9, generation: int = 0) -> SpokenLine:
     """Return a line that weighs `size` and the one of its end."""
     text = f"{number}".ljust(size, "x")
-    return SpokenLine(text, number, Speaker.USER, None, Origin.OWNER, generation)
+    return SpokenLine(text, number, Speaker.USER, None, generation)
 
 
 def numbers(lines: list[SpokenLine], *, limit: int = 30, overlap: int = 0) -> list[list[int]]:

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 import pytest
 
 from recollect.sessions.project import ProjectOptions, document_of, project
-from recollect.sessions.transcript import Origin, Speaker, Transcript, Turn
+from recollect.sessions.transcript import Speaker, Transcript, Turn
 from recollect.text.size import estimate_tokens
 from recollect.types import Chunk, Document, SourceKind, Stat
 
@@ -17,7 +17,7 @@ STAT = Stat(size_bytes=1, mtime_ns=0)
 
 def turn(line: int, text: str, *, by: Speaker = Speaker.USER, minutes: int = 0) -> Turn:
     moment = MOMENT + timedelta(minutes=minutes)
-    return Turn(line, by, text, moment, Origin.OWNER)
+    return Turn(line, by, text, moment)
 
 
 def answer(line: int, text: str) -> Turn:
@@ -67,7 +67,7 @@ def test_the_day_is_that_of_the_users_calendar() -> None:
 
 
 def test_a_conversation_without_times_has_the_day_of_its_name_or_none() -> None:
-    silent = Transcript(turns=(Turn(1, Speaker.USER, "Hi", None, Origin.OWNER),))
+    silent = Transcript(turns=(Turn(1, Speaker.USER, "Hi", None),))
 
     archived, chunks = document(silent, path="sessions/a/s.jsonl.reset.2026-01-31T10-00-00.000Z")
     live, _ = document(silent)
@@ -156,7 +156,6 @@ def test_an_excluded_conversation_has_nothing_to_find() -> None:
         transcript(turn(1, "Hi!"), answer(2, "Ho")),
         transcript(turn(1, "Hi"), answer(3, "Ho")),
         transcript(turn(1, "Hi", minutes=1), answer(2, "Ho")),
-        transcript(replace(turn(1, "Hi"), origin=Origin.UNTRUSTED), answer(2, "Ho")),
         transcript(turn(1, "Hi"), answer(2, "Ho"), resets=(2,)),
         transcript(turn(1, "Hi"), answer(2, "Ho"), title="Greetings"),
     ],
