@@ -21,7 +21,7 @@ from recollect.config.schema import (
     flatten,
     read_setting,
 )
-from recollect.errors import ConfigError
+from recollect.errors import ConfigError, WorkspaceError
 from recollect.providers.keys import Variables
 from recollect.providers.names import AUTO, MEDIA_MODELS
 from recollect.records import dataclass
@@ -243,6 +243,37 @@ class Setup:
             if origin == ARGUMENTS
         }
         return options, {**self.environ, **given}
+
+
+def wrong_folder(
+    workspace: Path | str | None = None,
+    *,
+    agent: str | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> str | None:
+    """Return why a workspace is probably the wrong folder; None if it is not.
+
+    Raises:
+        ConfigError: the agent's id cannot be used.
+
+    """
+    from recollect.ingest.layout import FOLDER, NAME_A_FOLDER, Layout  # noqa: PLC0415 - for servers
+    from recollect.ingest.options import WalkOptions  # noqa: PLC0415
+    from recollect.ingest.walk import require_notes  # noqa: PLC0415
+
+    found = find_workspace(workspace, agent=agent, environ=environ, must_exist=False)
+    root, user = found.folder, found.places.user
+    if not root.is_dir():
+        return f"There is no folder {root}. {NAME_A_FOLDER}"
+    # What else its settings name is not known, so only a folder without any is suspicious.
+    if found.index.is_file() or found.settings.is_file() or (root / FOLDER).is_dir():
+        return None
+    try:
+        Layout(root, user, has_extra_paths=False).require()
+        require_notes(root, options=WalkOptions(user_home=user))
+    except WorkspaceError as error:
+        return f"{error.message.replace(', so nothing is indexed', '')} {error.action}"
+    return None
 
 
 def _layers(

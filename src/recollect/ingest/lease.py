@@ -48,6 +48,16 @@ class WriterLease:
         self._ended = threading.Event()
         self._heart: threading.Thread | None = None
         self._is_lost = False
+        self._is_claimed = False
+        self.holder: Holder | None = None
+        """Another process that is working on the store, as far as `is_granted` was told."""
+
+    def is_granted(self) -> bool:
+        """Claim the lease once, without waiting; return whether no other process is at work."""
+        if not self._is_claimed:
+            self.holder = self.acquire(wait_seconds=0.0)
+            self._is_claimed = True
+        return self.holder is None
 
     def acquire(
         self,

@@ -329,15 +329,15 @@ class Syncer:
         return _State(changes, self.store.version(), int(time.monotonic() / TRUSTED_SECONDS))
 
     def _freshen(self, progress: Progress) -> Freshness:
-        turn = _Turn(WriterLease(self.store, purpose="a search"))
-        cheap = SyncOptions(budget=CHEAP, may_embed=turn.is_granted, progress=progress)
+        lease = WriterLease(self.store, purpose="a search")
+        cheap = SyncOptions(budget=CHEAP, may_embed=lease.is_granted, progress=progress)
         first = SyncOptions(budget=FIRST, progress=progress)
         try:
-            is_first = not self.store.holds() and turn.is_granted()
+            is_first = not self.store.holds() and lease.is_granted()
             report = self._sync(first if is_first else cheap)
-            return Freshness(report, turn.holder, tells_counts=self._tells_counts)
+            return Freshness(report, lease.holder, tells_counts=self._tells_counts)
         finally:
-            turn.end()
+            lease.release()
 
 
 class _State(NamedTuple):
@@ -349,24 +349,3 @@ class _State(NamedTuple):
     """Version of the store, which another process may change."""
     period: int
     """Files are checked at least once per period."""
-
-
-class _Turn:
-    """A search's claim to the writer's lease: made once, when there is something to change."""
-
-    def __init__(self, lease: WriterLease) -> None:
-        self._lease = lease
-        self._is_claimed = False
-        self.holder: Holder | None = None
-        """Another process that is working on the store."""
-
-    def is_granted(self) -> bool:
-        """Return whether no other process is at work."""
-        if not self._is_claimed:
-            self.holder = self._lease.acquire(wait_seconds=0.0)
-            self._is_claimed = True
-        return self.holder is None
-
-    def end(self) -> None:
-        """Release the lease."""
-        self._lease.release()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recollect.config.wrong_folder import wrong_folder
+from recollect.config.load import wrong_folder
 
 if TYPE_CHECKING:
     from pathlib import Path

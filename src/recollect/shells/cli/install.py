@@ -41,7 +41,7 @@ def install_command(
     AGENT is claude, codex, cursor, vscode, openclaw or hermes. Each changed file is shown as a
     diff.
     """
-    from recollect.config.wrong_folder import wrong_folder  # noqa: PLC0415 - not needed for --help
+    from recollect.config.load import wrong_folder  # noqa: PLC0415 - not needed for --help
     from recollect.install import Installer, InstallScope  # noqa: PLC0415
 
     installer = Installer.find(

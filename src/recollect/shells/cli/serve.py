@@ -105,7 +105,7 @@ def serve_command(
 def _one(options: SharedOptions, scopes: Sequence[str]) -> Serve:
     """Return how the memory of the options is served."""
     from recollect.async_memory import open_async  # noqa: PLC0415 - not needed for --help
-    from recollect.config.wrong_folder import wrong_folder  # noqa: PLC0415
+    from recollect.config.load import wrong_folder  # noqa: PLC0415
     from recollect.facts.scope import FactScope  # noqa: PLC0415
     from recollect.shells.http.server import run_server  # noqa: PLC0415
 
@@ -188,7 +188,7 @@ def mcp_command(
     names: tuple[str, ...],
 ) -> None:
     """Serve the memory to an agent over MCP, until the agent disconnects."""
-    from recollect.config.wrong_folder import wrong_folder  # noqa: PLC0415 - not needed for --help
+    from recollect.config.load import wrong_folder  # noqa: PLC0415 - not needed for --help
     from recollect.facts.scope import FactScope  # noqa: PLC0415
     from recollect.shells.mcp.server import McpOptions  # noqa: PLC0415 - loads the SDK
 
