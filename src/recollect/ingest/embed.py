@@ -7,6 +7,7 @@ fails is a value, and what it embedded before is kept.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -27,7 +28,6 @@ from recollect.providers.base import EmbedsMedia, EmbedsPatiently, word_reader
 from recollect.providers.deadline import begin
 from recollect.records import dataclass
 from recollect.reports import Embedded
-from recollect.stores.base import Missing
 from recollect.text.size import estimate_tokens
 from recollect.types import Degradation, Role, Step
 
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from recollect.ingest.spaces import Budget, VectorSpace
     from recollect.ingest.vectors import CachedVectors
     from recollect.providers.base import Limits, Provider
-    from recollect.stores.base import Store
-    from recollect.types import Progress, Vector, Vectors
+    from recollect.stores.base import Missing, Store
+    from recollect.types import Background, Progress, Vector, Vectors
 
 _PAGE = 1024  # texts fetched from the store at once
 _MOST_UNANSWERED = 3  # requests in a row without an answer: the server is gone
@@ -105,11 +105,9 @@ def embed_missing(  # noqa: PLR0913 - the parts that meet here
 
 
 def measure_background(
-    provider: Provider, *, vectors: CachedVectors, deadline: float | None, progress: Progress
+    provider: Provider, *, vectors: CachedVectors, deadline: float | None
 ) -> bool:
     """Return whether the store knows the background of the provider's space now.
-
-    What cannot be measured before the deadline is left to the next run.
 
     Raises:
         ProviderError: it had to be measured, and the provider did not answer.
@@ -120,56 +118,40 @@ def measure_background(
         return True
     background = provider.background or vectors.background()
     if background is None:
-        from recollect.providers.calibrate import (  # noqa: PLC0415 - once in the life of a space
-            NOTES,
-            QUESTIONS,
-            background_of,
-        )
-
-        embed = partial(embed_texts, provider, progress=progress, deadline=deadline)
-        questions = embed(QUESTIONS, role=Role.QUERY)
-        notes = None if questions is None else embed(NOTES, role=Role.DOCUMENT)
-        if questions is None or notes is None:
+        background = measured(provider, deadline)
+        if background is None:
             return False
-        background = background_of(questions, notes)
         vectors.cache_background(background)
     vectors.store.put_space(vectors.fingerprint, background=background)
     return True
 
 
-def embed_texts(
-    provider: Provider,
-    texts: Sequence[str],
-    *,
-    role: Role,
-    progress: Progress,
-    deadline: float | None,
-) -> Vectors | None:
-    """Embed a few different texts of our own as `embed_missing` embeds those of the store.
-
-    Returns:
-        A vector per text, without the texts that the provider does not accept; None if there was
-        not enough time.
-
-    Raises:
-        ProviderError: the provider did not answer, or accepted not even half of them.
-
-    """
-    kept: dict[str, Vector] = {}
-
-    def keep(digests: Sequence[str], vectors: Vectors, words: Sequence[bytes] | None) -> None:
-        del words
-        kept.update(zip(digests, vectors, strict=True))
-
-    run = _EmbedRun(
-        provider, put=keep, pending=len(texts), progress=progress, role=role, deadline=deadline
+def measured(provider: Provider, deadline: float | None) -> Background | None:
+    """Return the background of a provider's space; None leaves it to the next run, out of time."""
+    from recollect.providers.calibrate import (  # noqa: PLC0415 - once in the life of a space
+        NOTES,
+        QUESTIONS,
+        background_of,
     )
-    run.embed((Missing(text, text) for text in texts), ask=run.ask_texts)
-    if (error := run.end or run.left_out) and (run.end or len(kept) < len(texts) // 2):
-        raise error
-    if run.is_late:
+
+    embed = provider.embed_patiently if isinstance(provider, EmbedsPatiently) else provider.embed
+
+    def embedded(texts: Sequence[str], role: Role) -> Vectors:
+        try:
+            return embed(texts, role=role)
+        except RequestRefusedError:  # so many at once
+            return np.concatenate([embed([text], role=role) for text in texts])
+
+    def measure() -> Background:
+        return background_of(embedded(QUESTIONS, Role.QUERY), embedded(NOTES, Role.DOCUMENT))
+
+    seconds = _seconds_until(deadline)
+    if seconds == 0:
         return None
-    return np.stack([kept[text] for text in texts if text in kept])
+    if provider.limits.in_flight == 1:
+        return measure()
+    outcome = begin(measure)
+    return outcome.result() if wait([outcome], seconds).done else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +169,7 @@ class _Embeddings:
 class _EmbedRun:
     """One pass over the missing texts, and one over the missing media files."""
 
-    def __init__(  # noqa: PLR0913 - what to do with answers, and until when
+    def __init__(
         self,
         provider: Provider,
         *,
@@ -195,14 +177,12 @@ class _EmbedRun:
         pending: int,
         progress: Progress,
         deadline: float | None,
-        role: Role = Role.DOCUMENT,
     ) -> None:
         self._provider = provider
         self._put = put
         self._pending = pending
         self._progress = progress
         self._deadline = deadline
-        self._role = role
         self._sizes = RequestSizes()
         self._returned: deque[EmbedRequest] = deque()
         self._unanswered = 0
@@ -230,26 +210,30 @@ class _EmbedRun:
         running: dict[Future[_Embeddings], EmbedRequest] = {}
         try:
             while True:
-                while len(running) < limits.in_flight and not self.end and self._time_left() != 0:
+                while len(running) < limits.in_flight and not self.end and self._has_time:
                     request = self._next_request(packer)
                     if request is None:
                         break
                     self._report_progress()
-                    running[_start(ask, request, in_thread=limits.in_flight > 1)] = request
+                    _send(request, ask, running, in_thread=limits.in_flight > 1)
                 if not running:
                     break
-                finished, _ = wait(running, self._time_left(), FIRST_COMPLETED)
+                finished, _ = wait(running, _seconds_until(self._deadline), FIRST_COMPLETED)
                 if not finished:  # the answers may still come, but nobody waits for them
                     self.is_late = True
                     return
                 for each in finished:
                     self._take(running[each], each.exception() or each.result())
                     del running[each]
-            self.is_late = self._time_left() == 0
+            self.is_late = not self._has_time
         except BaseException:
             self._store_paid(running)
             raise
         self._report_progress()
+
+    @property
+    def _has_time(self) -> bool:
+        return _seconds_until(self._deadline) != 0
 
     def _store_paid(self, running: dict[Future[_Embeddings], EmbedRequest]) -> None:
         """Store what is already paid for; a second interruption ends this wait, too.
@@ -260,10 +244,6 @@ class _EmbedRun:
         for each in finished:
             if each.exception() is None:
                 self._take(running[each], each.result())
-
-    def _time_left(self) -> float | None:
-        """Return the seconds left, 0 at the deadline; None is no limit."""
-        return None if self._deadline is None else max(self._deadline - time.monotonic(), 0.0)
 
     def finished(self, *, is_whole: bool) -> Embedded:
         """Return what was done, and why not more."""
@@ -291,13 +271,13 @@ class _EmbedRun:
         """Return the vectors of a request of texts."""
         texts = [missing.text for missing in request.texts]
         reader = word_reader(self._provider)
-        if reader is not None and self._role is Role.DOCUMENT:
+        if reader is not None:
             vectors, words = reader.embed_worded(texts)
             return _Embeddings(request.texts, vectors, request.tokens, words)
         if isinstance(self._provider, EmbedsPatiently):
-            vectors = self._provider.embed_patiently(texts, role=self._role)
+            vectors = self._provider.embed_patiently(texts, role=Role.DOCUMENT)
         else:
-            vectors = self._provider.embed(texts, role=self._role)
+            vectors = self._provider.embed(texts, role=Role.DOCUMENT)
         return _Embeddings(request.texts, vectors, request.tokens)
 
     def ask_media(
@@ -499,14 +479,29 @@ class RequestSizes:
         return max((self.most_taken + self.least_refused) // 2, 1)
 
 
-def _start(
-    ask: Callable[[EmbedRequest], _Embeddings], request: EmbedRequest, *, in_thread: bool
-) -> Future[_Embeddings]:
-    if in_thread:
-        return begin(lambda: ask(request))
+def _seconds_until(deadline: float | None) -> float | None:
+    """Return the seconds left, 0 at the deadline; None is no limit."""
+    return None if deadline is None else max(deadline - time.monotonic(), 0.0)
+
+
+def _send(
+    request: EmbedRequest,
+    ask: Callable[[EmbedRequest], _Embeddings],
+    running: dict[Future[_Embeddings], EmbedRequest],
+    *,
+    in_thread: bool,
+) -> None:
+    """Send a request, here and now or in a thread that does not keep the process from ending."""
     outcome: Future[_Embeddings] = Future()
-    try:
-        outcome.set_result(ask(request))
-    except Exception as error:  # noqa: BLE001 - handed to the caller, whatever it is
-        outcome.set_exception(error)
-    return outcome
+
+    def settle() -> None:
+        try:
+            outcome.set_result(ask(request))
+        except Exception as error:  # noqa: BLE001 - handed to the run, whatever it is
+            outcome.set_exception(error)
+
+    if not in_thread:
+        settle()
+    running[outcome] = request
+    if in_thread:  # after it was noted: an interruption must not lose an answer that is paid for
+        threading.Thread(target=settle, daemon=True).start()

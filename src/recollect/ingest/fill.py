@@ -196,10 +196,7 @@ class Embedder:
         vectors = CachedVectors(store, fingerprint, self.cache, self.today(), is_worded)
         try:
             is_measured = measure_background(
-                space.provider,
-                vectors=vectors,
-                deadline=budget.deadline,
-                progress=lambda _: progress(Step("embed", 0, pending)),
+                space.provider, vectors=vectors, deadline=budget.deadline
             )
         except ProviderError as error:
             return Embedded(degradation=Degradation(error.message, error.action))
