@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from recollect.install.agents import AgentFile, AgentProgram
 
 _MAX_PROJECT_BYTES = 32 * 1024  # of a file in a project, which may come from someone else
-_TRIES = 5  # agents write their files while they run, but seldom twice within a moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +144,7 @@ class Installer:
         targets = self.agent.files(request)
         files = tuple(self._plan(target, undo=undo) for target in targets)
         if write:
-            files = self._carry_out_all(targets, undo=undo)
+            self._carry_out(files, targets, undo=undo)
         return Installed(
             agent=self.agent,
             scope=request.scope,
@@ -172,34 +171,33 @@ class Installer:
             raise _refused(target, error, undo=undo) from None
         return FileChange(file, before, after)
 
-    def _carry_out_all(self, targets: Sequence[AgentFile], *, undo: bool) -> tuple[FileChange, ...]:
+    def _carry_out(
+        self, changes: Sequence[FileChange], targets: Sequence[AgentFile], *, undo: bool
+    ) -> None:
         """Write every file; if one cannot be written, put those before it back."""
         done: list[FileChange] = []
         try:
-            done.extend(self._carry_out(target, undo=undo) for target in targets)
+            for change, target in zip(changes, targets, strict=True):
+                self._write_planned(change, target, undo=undo)
+                done.append(change)
         except ConfigError:
             for change in reversed(done):
                 with suppress(OSError, ValueError):
                     if self._read(change.file) == change.after:
                         self._write(FileChange(change.file, change.after, change.before))
             raise
-        return tuple(done)
 
-    def _carry_out(self, target: AgentFile, *, undo: bool) -> FileChange:
-        """Plan again and write, unless the agent has written the file in between."""
-        for _ in range(_TRIES):
-            change = self._plan(target, undo=undo)
-            try:
-                if change.is_change and self._read(target.file) != change.before:
-                    continue
-                self._write(change)
-            except OSError as error:
-                raise _refused(target, error, undo=undo) from error
-            return change
-        raise ConfigError(
-            f"Another program keeps writing {target.file}.",
-            action=f"Quit {self.agent.title} and try again.",
-        )
+    def _write_planned(self, change: FileChange, target: AgentFile, *, undo: bool) -> None:
+        """Write a file, unless the agent has written it since the change was planned."""
+        try:
+            if change.is_change and self._read(change.file) != change.before:
+                raise ConfigError(
+                    f"Another program has just written {change.file}.",
+                    action=f"Quit {self.agent.title} and try again.",
+                )
+            self._write(change)
+        except (OSError, ValueError) as error:
+            raise _refused(target, error, undo=undo) from error
 
     def _write(self, change: FileChange) -> None:
         if not change.is_change:
