@@ -1,1 +1,1 @@
-"""What keeps a store fresh while others search it? The watcher and the worker."""
+"""Keeps a store fresh while others search it: the watcher and the worker."""

@@ -1,1 +1,1 @@
-"""How do files become stored chunks and vectors? `sync` is the orchestrator."""
+"""Turns files into stored chunks and vectors; `sync` is the orchestrator."""

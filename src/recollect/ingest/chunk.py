@@ -43,7 +43,7 @@ class NoteLines(NamedTuple):
     """The lines of a note as they are searched, and what its front matter says."""
 
     texts: Sequence[str]
-    """Without the markers of conflicts and without annotations."""
+    """The lines without the markers of conflicts and without annotations."""
     conflicts: Sequence[Conflict]
     described: Described
 

@@ -49,7 +49,7 @@ class MediaFormat:
     modality: Modality
     mime: str
     fits: Callable[[bytes], bool]
-    """Tells from the first bytes whether a file is of this kind."""
+    """Returns from the first bytes whether a file is of this kind."""
 
 
 def _is_mp3(head: bytes) -> bool:

@@ -73,7 +73,7 @@ class VectorSpace:
 
     provider: Provider
     wants: Callable[[str], bool] = lambda _: True
-    """Tells whether a text belongs to it."""
+    """Returns whether a text belongs to it."""
     other: Fingerprint | None = None
     """A text with a vector in this other space needs none."""
     media_roots: tuple[Path, ...] = ()

@@ -116,7 +116,7 @@ class Watched:
 
     path: Path
     is_deep: bool
-    """Including everything below it."""
+    """Whether everything below it counts as well."""
 
 
 def watched(workspace: Path, *, options: WalkOptions) -> list[Watched]:
