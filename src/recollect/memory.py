@@ -339,7 +339,7 @@ class Memory:
             purpose: the name under which other processes see it at work.
 
         """
-        from recollect.background.watch import PAUSE_MS, Watcher
+        from recollect.background.watch import Watcher
         from recollect.background.worker import Worker
 
         def watcher(on_change: Callable[[], None]) -> Watcher:
@@ -347,7 +347,7 @@ class Memory:
                 self._watched,
                 on_change=on_change,
                 on_notice=on_notice,
-                pause_ms=PAUSE_MS,
+                pause_ms=self.config.debounce_ms,
                 is_own=_is_own_file,
             )
             return self._watcher

@@ -9,7 +9,7 @@ import pytest
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 from recollect import Memory
-from recollect.background import watch, worker
+from recollect.background import worker
 from recollect.ingest import sync
 from recollect.ingest.source import NotesSource
 
@@ -34,9 +34,8 @@ def memory(
     write("memory/a.md", "apple\n")  # before anything is watched
     # As long as the test runs, whatever the hour.
     monkeypatch.setattr(sync, "TRUSTED_SECONDS", 1e9)
-    monkeypatch.setattr(watch, "PAUSE_MS", 50)
     monkeypatch.setattr(worker, "_LOOK_SECONDS", PATIENCE_SECONDS)
-    settings = {"provider": "none", "store": each_store}
+    settings = {"provider": "none", "store": each_store, "watch.debounce_ms": 50}
     has_synced = threading.Event()
     with Memory.open(workspace, environ=environ, settings=settings) as opened:
         working = opened.worker(on_sync=lambda _: has_synced.set(), on_notice=lambda _: None)

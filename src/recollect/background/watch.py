@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     Place = tuple[Path, int, int]
     """A path, and which file it is: its device and inode."""
 
-PAUSE_MS = 1500
-"""How long changes must have paused before a sync: editors save a file in several steps."""
 _PATIENCE = 10  # pauses after which a file that is written without a pause is read
 _WAKE_MS = 500  # how soon a watcher notices that it was stopped or that a place was replaced
 _STEP_MS = 50  # how long a change may go uncounted

@@ -39,6 +39,7 @@ _SETTINGS = {
     "chunking.tokens": "chunk.tokens",
     "chunking.overlap": "chunk.overlap",
     "sync.onSearch": "sync.on_search",
+    "sync.watchDebounceMs": "watch.debounce_ms",
     "sync.embeddingBatchTimeoutSeconds": "remote.timeout_seconds",
 }
 """Keys of OpenClaw that a setting of ours has the meaning of."""

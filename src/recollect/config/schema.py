@@ -72,6 +72,9 @@ class Config:
         "sync.on_search", True, switch, "bring the index up to date before a search"
     )
     limits: MemoryLimits = field(default_factory=MemoryLimits)
+    debounce_ms: int = setting(
+        "watch.debounce_ms", 1500, whole(50, 600_000), "watch: sync after this long without changes"
+    )
     chat: ChatOptions = field(default_factory=ChatOptions)
     wording: WordingOptions = field(default_factory=WordingOptions)
     extract: ExtractOptions = field(default_factory=ExtractOptions)

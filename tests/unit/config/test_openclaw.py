@@ -65,7 +65,7 @@ OLDER = """
           },
         },
         chunking: {tokens: 300, overlap: 60},
-        sync: {onSearch: false, intervalMinutes: 5},
+        sync: {onSearch: false, watchDebounceMs: 2000, intervalMinutes: 5},
         cache: {enabled: false},
       },
     },
@@ -98,6 +98,7 @@ def test_the_older_spelling_is_carried_over_but_for_what_has_no_equivalent(
         "chunk.tokens": 300,
         "chunk.overlap": 60,
         "sync.on_search": False,
+        "watch.debounce_ms": 2000,
         "cache.max_megabytes": 0,
     } == found.changes
     assert {
