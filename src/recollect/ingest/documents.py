@@ -37,7 +37,7 @@ BATCH_CHARS = 1 << 20
 """Both bounds are a tenth of a second of writing, and larger batches gain nothing."""
 BATCH_SECONDS = 1.0
 """Files that are slow to read are found soon, too."""
-_MOST_RACES = 5  # times another process may change a joint source before we leave it to them
+_MOST_RACES = 5  # times another process may store a file before us until we leave it to them
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def sync_documents(  # noqa: PLR0913 - how much to do, and whom to call
         counts.update(_kind_of_change(each, known, source, departed) for each in together)
     deadline = None if read_seconds is None else time.monotonic() + read_seconds
     suspects = plan.alone(newest_first=deadline is not None)
-    writer = _DocumentWriter(store)
+    writer = _DocumentWriter(store, known)
     for done, (source, suspect) in enumerate(suspects):
         progress(Step("read", done, len(suspects)))
         if deadline is not None and time.monotonic() > deadline:
@@ -113,9 +113,9 @@ def sync_documents(  # noqa: PLR0913 - how much to do, and whom to call
             failed += taken.failures
             counts[_kind_of_change(taken, known, source, departed)] += 1
             if force or not _is_current(taken, known, source):
-                writer.add(_write_of(taken, known, recipe=source.recipe))
+                writer.put(taken, suspect, source)
             elif not _is_known(taken.document, known):
-                writer.add(DocumentWrite(taken.document, None, ""))
+                writer.touch(taken.document)
     writer.flush()
     progress(Step("read", len(suspects), len(suspects)))
     for at in range(0, len(plan.gone), BATCH_DOCUMENTS):
@@ -127,7 +127,7 @@ def sync_documents(  # noqa: PLR0913 - how much to do, and whom to call
         removed=len(plan.gone) - counts["moved"],
         unchanged=plan.unchanged + counts["unchanged"],
         failed=_with_stored([*plan.failed, *failed], known),
-        left=counts["left"] + writer.overtaken,
+        left=counts["left"],
         notices=plan.notices,
     )
 
@@ -254,45 +254,79 @@ def _is_known(document: Document, known: Stored) -> bool:
     return before is not None and (before.stat, before.is_settled) == state
 
 
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    write: DocumentWrite
+    suspect: Found
+    source: Source
+
+
 @dataclass(slots=True)
 class _DocumentWriter:
     """Stores documents in batches: a transaction for each would be half of a first index.
 
     A batch is bounded, so that other writers wait a fraction of a second, readers soon find what
     was read, and a killed process loses little. Each document of it is compared with what is
-    stored: a slow process must not put an old content over a newer one. Call `flush` at the end.
+    stored. Call `flush` at the end.
     """
 
     store: Store
-    overtaken: int = 0
-    """Documents of which another process stored another content first; the next sync compares."""
-    _waiting: list[DocumentWrite] = field(default_factory=list)
+    known: Stored
+    """What was stored when the caller decided to write."""
+    _waiting: list[_Waiting] = field(default_factory=list)
+    _touched: list[DocumentWrite] = field(default_factory=list)
     _chars: int = 0
     _since: float = 0.0
 
-    def add(self, write: DocumentWrite) -> None:
-        """Store a document, or its stat alone, with the others of its batch."""
-        self._waiting.append(write)
-        now = time.monotonic()
-        self._since = now if len(self._waiting) == 1 else self._since
-        self._chars += len(write.document.text) if write.chunks is not None else 0
-        is_large = len(self._waiting) >= BATCH_DOCUMENTS or self._chars >= BATCH_CHARS
-        if is_large or now - self._since >= BATCH_SECONDS:
-            self.flush()
+    def put(self, taken: Taken, suspect: Found, source: Source) -> None:
+        """Store a document with its chunks."""
+        write = _write_of(taken, self.known, recipe=source.recipe)
+        self._waiting.append(_Waiting(write, suspect, source))
+        self._added(len(write.document.text))
+
+    def touch(self, document: Document) -> None:
+        """Update the stat of a document whose content is stored."""
+        self._touched.append(DocumentWrite(document, None, ""))
+        self._added(0)
 
     def flush(self) -> None:
         """Store what is collected, in one step."""
-        waiting, self._waiting, self._chars = self._waiting, [], 0
-        if not waiting:
+        waiting, touched = self._waiting, self._touched
+        self._waiting, self._touched, self._chars = [], [], 0
+        if not (waiting or touched):
             return
         with _uncollected():
-            stored = self.store.put_many(waiting)
-        lost = [
-            each.document for each, is_stored in zip(waiting, stored, strict=True) if not is_stored
-        ]
-        present = self.store.known((each.source, each.path) for each in lost) if lost else {}
-        digests = {name: each.digest for name, each in present.items()}
-        self.overtaken += sum(digests.get((each.source, each.path)) != each.digest for each in lost)
+            stored = self.store.put_many([*(each.write for each in waiting), *touched])
+        for each, is_stored in zip(waiting, stored, strict=False):
+            if not is_stored:
+                self._put_after_race(each)
+
+    def _added(self, chars: int) -> None:
+        now = time.monotonic()
+        count = len(self._waiting) + len(self._touched)
+        self._since = now if count == 1 else self._since
+        self._chars += chars
+        is_large = count >= BATCH_DOCUMENTS or self._chars >= BATCH_CHARS
+        if is_large or now - self._since >= BATCH_SECONDS:
+            self.flush()
+
+    def _put_after_race(self, lost: _Waiting) -> None:
+        """Read the file again that another process stored first, and compare.
+
+        Without that a slow process would put an old content over a newer one.
+        """
+        name = (lost.write.document.source, lost.write.document.path)
+        for _ in range(_MOST_RACES - 1):
+            before = self.store.known([name]).get(name)
+            try:
+                taken = lost.source.take(lost.suspect)
+            except UnreadableError:
+                return  # gone or unreadable by now: the next sync sees it
+            if before is not None and before.digest == taken.document.digest:
+                return
+            write = DocumentWrite(taken.document, taken.chunks(), lost.source.recipe, before)
+            if all(self.store.put_many([write])):
+                return
 
 
 def _write_of(taken: Taken, known: Stored, *, recipe: str) -> DocumentWrite:
@@ -313,14 +347,7 @@ def _store_together(
     failed: list[Failure] = []
     for attempt in range(_MOST_RACES):
         recipe = source.recipe
-        taken, failed = [], []
-        for suspect in suspects:
-            try:
-                taken.append(source.take(suspect))
-            except UnreadableError as error:
-                failed.append(error.failure)
-            else:
-                failed += taken[-1].failures
+        taken, failed = _take_all(source, suspects)
         is_one_moment = source.recipe == recipe and not source.has_changed()
         if is_one_moment or attempt == _MOST_RACES - 1:
             changed = [each for each in taken if force or not _is_current(each, known, source)]
@@ -332,6 +359,19 @@ def _store_together(
                 break
         known = store.known()
         suspects = [found for _, found in make_plan([source], known=known, force=force).suspects]
+    return taken, failed
+
+
+def _take_all(source: Source, suspects: Sequence[Found]) -> tuple[list[Taken], list[Failure]]:
+    taken: list[Taken] = []
+    failed: list[Failure] = []
+    for suspect in suspects:
+        try:
+            taken.append(source.take(suspect))
+        except UnreadableError as error:
+            failed.append(error.failure)
+        else:
+            failed += taken[-1].failures
     return taken, failed
 
 
