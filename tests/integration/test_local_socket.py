@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
-from recollect.config import Setup
+from recollect.config.load import Setup
 from recollect.shells import local_socket
 from recollect.shells.local_socket import Ask, ask, socket_of
 from recollect.types import SearchRequest

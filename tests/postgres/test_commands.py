@@ -16,8 +16,8 @@ from tests.support.commands import recollect_command
 from tests.support.notes import chunk_of, document_of, put_document
 from tests.support.postgres import host_of, server_of, url_of
 
-from recollect.config.load import Setup
 from recollect.config.databases import copy_memory
+from recollect.config.load import Setup
 from recollect.errors import ConfigError, RecollectError
 from recollect.stores.postgres.schema import MIGRATIONS
 from recollect.stores.pushed import PushedChange

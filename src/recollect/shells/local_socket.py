@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
-    from recollect.config import Setup
+    from recollect.config.load import Setup
     from recollect.parts import MemoryParts
     from recollect.reports import Recalled
     from recollect.shells.render.shared import Line, MarkedLine

@@ -31,7 +31,7 @@ from recollect.types import SearchRequest
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from recollect.config import Setup
+    from recollect.config.load import Setup
     from recollect.memory import Memory
     from recollect.shells.local_socket import Reply
 
