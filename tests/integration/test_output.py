@@ -99,7 +99,6 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "doctor": ((), ("--verify",), (f"--prune-cache={BAD}",)),
     "eval add": (("boat", "--accept", "1"), ("boat", "--expect", BAD), ("boat", "--to", BAD)),
     "eval run": ((), (BAD,), ("--tune",)),
-    "facts consolidate": (("--dry-run",), ("--yes",)),
     "facts export": ((),),
     "facts forget": ((BAD,),),
     "facts import": (("facts.jsonl",), (BAD,)),

@@ -55,7 +55,6 @@ OPERATIONS = (
     Operation("remember", ("remember", "Ada sails on Mondays", "--category", "pattern")),
     Operation("supersede", ("facts", "supersede", "{Friday}", "{tea}")),
     Operation("forget", ("facts", "forget", "{tea}")),
-    Operation("consolidate", ("facts", "consolidate", "--yes")),
     Operation("facts import", ("facts", "import", "{disk}/user/facts.jsonl")),
     Operation("sessions import", ("sessions", "import", "{disk}/user/export")),
     Operation("sessions forget", ("sessions", "forget", "--yes", CONVERSATION), disk="imported"),

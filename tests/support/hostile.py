@@ -61,7 +61,6 @@ COMMANDS: dict[tuple[str, ...], list[list[str]]] = {
         ["x", "--accept", "1", "--to", "c.jsonl"],
     ],
     ("eval", "run"): [["memory-cases.jsonl"], ["memory-cases.jsonl", "--tune"]],
-    ("facts", "consolidate"): [["--dry-run"]],
     ("facts", "export"): [[]],
     ("facts", "forget"): [["f-0000000000001"]],
     ("facts", "import"): [["facts.jsonl"]],

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
 from recollect.errors import SecretError, UsageError, explains_system_failures
-from recollect.facts.draft import forget, merge_group, prune, remember, restore, supersede
+from recollect.facts.draft import forget, prune, remember, restore, supersede
 from recollect.facts.entry import exported, imported
 from recollect.facts.files import FACTS_FOLDER
 from recollect.facts.history import active, lineage
@@ -28,14 +28,7 @@ from recollect.facts.record import (
     mint_id,
     parse_id,
 )
-from recollect.facts.rules import (
-    DuplicateGroup,
-    Meanings,
-    Verdict,
-    compare,
-    contradicting,
-    find_groups,
-)
+from recollect.facts.rules import Meanings, Verdict, compare, contradicting
 from recollect.facts.scope import FactScope
 from recollect.records import dataclass
 from recollect.text.scripts import normalised
@@ -303,24 +296,6 @@ class FactBook:
 
         return self._ledger.edit(work)
 
-    def duplicates(self) -> tuple[DuplicateGroup, ...]:
-        """Return the groups of valid facts that say the same, with the one to keep of each."""
-        return find_groups(self._ledger.read().facts, meanings=self._meanings, now=self._now())
-
-    def merge(self, group: DuplicateGroup) -> DuplicateGroup:
-        """Let the kept fact of a group supersede the others: all of them, or none.
-
-        Returns:
-            The group, merged unless one of its facts changed meanwhile.
-
-        Raises:
-            StoreError: the ledger cannot be written.
-
-        """
-        now = self._now()
-        is_merged = self._ledger.edit(lambda draft: merge_group(draft, group, now=now))
-        return replace(group, is_merged=is_merged)
-
     def export(self) -> list[str]:
         """Return every fact as a line of JSON."""
         return list(exported(self._ledger.read().facts.values()))
@@ -352,21 +327,15 @@ class FactBook:
 
         return self._ledger.edit(work)
 
-    def _shares(self, fact: Fact, *, now: datetime) -> dict[str, float]:
+    def _shares(self, fact: Fact, *, now: datetime) -> Mapping[str, float]:
         """Return how near the facts are that a new one may repeat, by their ids."""
-        valid = active(self._ledger.read().facts, now=now)
         words = normalised(fact.text)
         alike = [
-            (fact, each)
-            for each in valid
+            each
+            for each in active(self._ledger.read().facts, now=now)
             if normalised(each.text) != words and compare(fact, each) is not None
         ]
-        shares = self._meanings.shares(alike[:_MOST_COMPARED])
-        return {
-            each.id: shares[key]
-            for _, each in alike
-            if (key := frozenset({fact.id, each.id})) in shares
-        }
+        return self._meanings.shares(fact, alike[:_MOST_COMPARED])
 
 
 def _chosen_end(expires: datetime | Literal["never"], *, since: datetime) -> datetime | None:

@@ -1,6 +1,6 @@
 """Draft: changes to the ledger, collected in memory to be written together.
 
-The functions below it apply one change each: remember, supersede, restore, forget, prune, merge.
+The functions below it apply one change each: remember, supersede, restore, forget, prune.
 Call them inside `Ledger.edit`: then two processes that state the same fact at once store it once.
 `FactBook` documents the errors. Nothing here knows files or a clock.
 """
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import StoreError
 from recollect.facts.history import (
-    active,
     ended,
     head,
     no_such_fact,
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
     from datetime import datetime
 
-    from recollect.facts.rules import DuplicateGroup
     from recollect.facts.state import LedgerState
 
 MAX_FILE_FACTS = 1000
@@ -292,17 +290,6 @@ def prune(draft: Draft, fact_ids: Collection[str]) -> None:
             draft.put(replace(draft.fact(old_id), superseded_by=NO_SUCCESSOR))
     for fact_id in gone:
         draft.remove(fact_id)
-
-
-def merge_group(draft: Draft, group: DuplicateGroup, *, now: datetime) -> bool:
-    """Let the kept fact supersede the others; False if one of them changed meanwhile."""
-    valid = active(draft.facts, now=now)
-    others = [each.fact for each in group.duplicates]
-    if any(fact not in valid for fact in (group.kept, *others)):
-        return False
-    for other in others:
-        supersede(draft, other.id, by_id=group.kept.id)
-    return True
 
 
 def _completed(draft: Draft, decision: Decision, fact: Fact, *, has_ending: bool) -> RememberReport:

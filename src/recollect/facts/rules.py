@@ -25,25 +25,23 @@ same words in the same order are sure; all others are likely, and a person decid
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from enum import StrEnum
-from itertools import combinations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from recollect.errors import ProviderError
-from recollect.facts.history import LONG_AGO, active, head
+from recollect.facts.history import active, head
 from recollect.facts.record import EXPLICIT, normalised_digest
 from recollect.ingest.spaces import held_space
 from recollect.providers.base import READS_ENOUGH
 from recollect.providers.deadline import within
 from recollect.records import dataclass
-from recollect.text.claims import Wording, claim_key, compare_claims, may_agree
+from recollect.text.claims import Wording, compare_claims
 from recollect.text.scripts import normalised
 from recollect.types import Role, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
     from threading import RLock
 
@@ -173,16 +171,14 @@ def _doubt(fact: Fact, other: Fact) -> str:
 
 def _in_other_words(fact: Fact, peers: list[Fact], shares: Mapping[str, float]) -> Decision:
     found = [
-        (each, likeness)
+        alike
         for each in peers
-        if (words := compare(fact, each)) is not None
-        and (likeness := confirm(words, share=shares.get(each.id))) is not None
+        if (alike := compare(fact, each)) and shares.get(each.id, 1.0) >= LEAST_SHARE
     ]
-    for each, likeness in found:
-        if likeness.is_sure or fact.provenance not in EXPLICIT:
-            return Decision(Verdict.EXISTING, (each,), f"it says {likeness.reason}")
-    duplicates = tuple(Duplicate(each, likeness.reason) for each, likeness in found)
-    return Decision(Verdict.ADD, duplicates=duplicates)
+    for alike in found:
+        if alike.is_sure or fact.provenance not in EXPLICIT:
+            return Decision(Verdict.EXISTING, (alike.fact,), f"it says {alike.reason}")
+    return Decision(Verdict.ADD, duplicates=tuple(found))
 
 
 def _subject(fact: Fact) -> tuple[str, str] | None:
@@ -195,52 +191,27 @@ def _file_of(fact: Fact) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Likeness:
-    """A finding that two facts say the same, and why."""
-
-    is_sure: bool
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class Duplicate:
-    """A stored fact that probably says the same as another."""
+    """A stored fact that says the same as a new one, or seems to."""
 
     fact: Fact
     reason: str
+    is_sure: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class DuplicateGroup:
-    """Valid facts of one scope that say the same."""
-
-    kept: Fact
-    """The fact to keep: explicit first, then lasting, confident, detailed, oldest."""
-    duplicates: tuple[Duplicate, ...]
-    """The others, each with why it says what the kept one says."""
-    is_merged: bool = False
-
-
-def compare(one: Fact, other: Fact) -> Likeness | None:
-    """Compare two facts by words; None if they do not seem to say the same."""
-    if one.scope != other.scope:
+def compare(fact: Fact, other: Fact) -> Duplicate | None:
+    """Compare a new fact with a stored one by words; None if they do not seem to say the same."""
+    if fact.scope != other.scope:
         return None
-    wording = compare_claims(one.text, other.text)
-    if wording is None and not (one.entity and one.key and one.value):
+    wording = compare_claims(fact.text, other.text)
+    if wording is None and not (fact.entity and fact.key and fact.value):
         return None
-    details, others = _details(one), _details(other)
+    details, others = _details(fact), _details(other)
     if any(a and b and a != b for a, b in zip(details, others, strict=True)):
         return None
     if wording is not None:
-        return Likeness(wording is Wording.SAME, wording.value)
-    if all(details) and details == others and may_agree(one.text, other.text):
-        return Likeness(is_sure=False, reason="the same entity, key and value")
-    return None
-
-
-def confirm(likeness: Likeness, *, share: float | None) -> Likeness | None:
-    """Return a likeness by words if the meanings are near as well, or not known."""
-    return likeness if share is None or share >= LEAST_SHARE else None
+        return Duplicate(other, wording.value, is_sure=wording is Wording.SAME)
+    return Duplicate(other, "the same entity, key and value") if details == others else None
 
 
 def _details(fact: Fact) -> tuple[str, str, str]:
@@ -257,30 +228,32 @@ class Meanings:
     lock: RLock
     """Held while the store is used."""
 
-    def shares(self, pairs: Sequence[tuple[Fact, Fact]]) -> Mapping[frozenset[str], float]:
-        """Return how near the two facts of each pair are, by their ids; nothing if unknown."""
-        if not pairs:
+    def shares(self, fact: Fact, others: Sequence[Fact]) -> Mapping[str, float]:
+        """Return how near other facts are to a fact, by their ids; nothing if unknown."""
+        if not others:
             return {}
-        facts = {fact.id: fact for pair in pairs for fact in pair}
         with self.lock:
             held = self.syncer.rebuilding(lambda: held_space(self.syncer.store, chain=self.chain))
         if any(self.chain.servers()) and self.chain.expected(held) != held:
             return {}  # saving a fact does not send the first texts of a memory
         try:
             # Whoever saves a fact waits for it, and words can decide alone.
-            provider, vectors = within(_SECONDS, lambda: self._embed(facts.values(), held))
+            provider, vectors = within(_SECONDS, lambda: self._embed([fact, *others], held))
         except ProviderError:
             return {}
-        if provider is None:
+        if provider is None or fact.id not in vectors:
             return {}
         with self.lock:
             space = self.syncer.rebuilding(self.syncer.store.spaces).get(provider.fingerprint)
         background = (space.background if space else None) or provider.background
-        return _shares(pairs, vectors, mean=background.mean) if background else {}
+        if background is None:
+            return {}
+        own, mean = vectors.pop(fact.id), background.mean
+        return {name: (float(own @ vector) - mean) / (1 - mean) for name, vector in vectors.items()}
 
     def _embed(
-        self, facts: Iterable[Fact], held: Fingerprint | None
-    ) -> tuple[Provider | None, Mapping[str, Vector]]:
+        self, facts: Sequence[Fact], held: Fingerprint | None
+    ) -> tuple[Provider | None, dict[str, Vector]]:
         """Return the vectors of the texts that the provider reads, by the ids of the facts."""
         provider = self.chain.choose(held, progress=silent, retry=False).provider
         vectors: dict[str, Vector] = {}
@@ -292,80 +265,3 @@ class Meanings:
             embedded = provider.embed([fact.text for fact in part], role=Role.DOCUMENT)
             vectors |= {fact.id: vector for fact, vector in zip(part, embedded, strict=True)}
         return provider, vectors
-
-
-def _shares(
-    pairs: Sequence[tuple[Fact, Fact]], vectors: Mapping[str, Vector], *, mean: float
-) -> Mapping[frozenset[str], float]:
-    return {
-        frozenset({one.id, other.id}): (float(vectors[one.id] @ vectors[other.id]) - mean)
-        / (1 - mean)
-        for one, other in pairs
-        if one.id in vectors and other.id in vectors
-    }
-
-
-def find_groups(
-    facts: Mapping[str, Fact], *, meanings: Meanings, now: datetime
-) -> tuple[DuplicateGroup, ...]:
-    """Return the groups of valid facts that say the same; a fact is in one of them at most."""
-    valid = sorted(active(facts, now=now), key=_preference)
-    alike = _alike(valid, meanings=meanings)
-    groups: list[DuplicateGroup] = []
-    grouped: set[str] = set()
-    for kept in valid:
-        if kept.id in grouped:
-            continue
-        others = tuple(
-            Duplicate(facts[other], likeness.reason)
-            for other, likeness in alike.get(kept.id, {}).items()
-            if other not in grouped
-        )
-        if others:
-            groups.append(DuplicateGroup(kept, others))
-            grouped |= {kept.id, *(each.fact.id for each in others)}
-    return tuple(groups)
-
-
-def _alike(valid: Sequence[Fact], *, meanings: Meanings) -> dict[str, dict[str, Likeness]]:
-    """Return by id the facts that say the same as each fact."""
-    pairs = [
-        (one, other, likeness)
-        for one, other in _candidates(valid)
-        if (likeness := compare(one, other)) is not None
-    ]
-    shares = meanings.shares([(one, other) for one, other, _ in pairs])
-    found: dict[str, dict[str, Likeness]] = defaultdict(dict)
-    for one, other, words in pairs:
-        likeness = confirm(words, share=shares.get(frozenset({one.id, other.id})))
-        if likeness is not None:
-            found[one.id][other.id] = found[other.id][one.id] = likeness
-    return found
-
-
-def _candidates(valid: Sequence[Fact]) -> Iterator[tuple[Fact, Fact]]:
-    """Yield the pairs worth comparing, each once: those with equal words or an equal subject."""
-    buckets: dict[tuple[object, ...], list[Fact]] = defaultdict(list)
-    for fact in valid:
-        buckets[fact.scope, claim_key(fact.text)].append(fact)
-        if all(details := _details(fact)):
-            buckets[fact.scope, *details].append(fact)
-    seen: set[frozenset[str]] = set()
-    for bucket in buckets.values():
-        for one, other in combinations(bucket, 2):
-            ids = frozenset({one.id, other.id})
-            if ids not in seen:
-                seen.add(ids)
-                yield one, other
-
-
-def _preference(fact: Fact) -> tuple[object, ...]:
-    details = (fact.entity, fact.key, fact.value, *fact.tags)
-    return (
-        fact.provenance not in EXPLICIT,
-        fact.expires is not None or fact.valid_until is not None,
-        -fact.confidence,
-        -sum(map(bool, details)),
-        fact.begins or LONG_AGO,
-        fact.id,
-    )

@@ -5,7 +5,7 @@ them if the note is long. Case, markup, punctuation, articles and inflections do
 other word does, because the one word that differs may be what matters: a number, a name, a denial.
 Shares of common words and vectors cannot tell those from a copy: docs/decisions/ranking.md.
 
-Facts are not notes: they have ids and dates of validity, and `facts consolidate`.
+Facts are not notes: they have ids, dates of validity and their own rules.
 """
 
 from __future__ import annotations

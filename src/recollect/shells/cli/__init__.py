@@ -47,7 +47,7 @@ COMMANDS = {
     "status": "status",
 }
 """Each command and its module here, which has a function `…_command`."""
-_OF_FACTS = ("forget", "supersede", "consolidate", "prune")
+_OF_FACTS = ("forget", "supersede", "prune")
 """Subcommands of `facts` that people look for beside `remember`."""
 
 

@@ -31,8 +31,6 @@ from recollect.text.days import end_of, start_of
 if TYPE_CHECKING:
     from datetime import date
 
-    from recollect.facts.rules import DuplicateGroup
-
 _NEVER: Literal["never"] = "never"
 _MAX_IMPORT_BYTES = 64 * 1024 * 1024
 _FACTS_FOLDER = "memory/facts"
@@ -155,7 +153,7 @@ def ingest_command(options: SharedOptions, *, dry_run: bool, paths: str) -> int:
 @click.group("facts", cls=Group)
 @shared_options
 def facts_command(_options: SharedOptions) -> None:
-    """List, show, supersede, forget, consolidate, prune, export and import facts."""
+    """List, show, supersede, forget, prune, export and import facts."""
 
 
 @facts_command.command("list")
@@ -255,32 +253,6 @@ def prune_facts(options: SharedOptions, *, dry_run: bool) -> None:
         pruned = memory.facts.prune(dry_run=dry_run)
     report = {"dryRun": dry_run, "pruned": pruned}
     options.print(report, render.pruned_text(pruned, dry_run=dry_run))
-
-
-@facts_command.command("consolidate")
-@click.option("--dry-run", is_flag=True, help="Only show which facts say the same, and why.")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@shared_options
-def consolidate_facts(options: SharedOptions, *, dry_run: bool, yes: bool) -> None:
-    """Merge facts that say the same in other words; the oldest of each group stays."""
-    if not (dry_run or yes) and (options.as_json or not sys.stdin.isatty()):
-        raise click.UsageError("consolidate asks for confirmation: add --yes, or --dry-run.")
-    with options.open_memory(may_be_empty=True) as memory:
-        groups = memory.facts.duplicates()
-        if not dry_run:
-            groups = tuple(
-                memory.facts.merge(group) if yes or _agrees_to(group) else group for group in groups
-            )
-    program = options.program
-    options.print(
-        render.groups_json(groups, dry_run=dry_run, program=program),
-        render.groups_text(groups, dry_run=dry_run, program=program),
-    )
-
-
-def _agrees_to(group: DuplicateGroup) -> bool:
-    print_remarks(render.group_text(group))
-    return confirm("Merge them?")
 
 
 @facts_command.command("export")

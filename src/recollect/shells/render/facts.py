@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from recollect.facts.extract.plan import ExtractionPlan
     from recollect.facts.extract.run import ExtractionReport
     from recollect.facts.record import Fact
-    from recollect.facts.rules import Duplicate, DuplicateGroup, Verdict
+    from recollect.facts.rules import Verdict
     from recollect.reports import Failure
     from recollect.shape import Json
     from recollect.shells.render.shared import Line
@@ -159,71 +159,18 @@ def remembered_fact(remembered: RememberReport, *, program: str) -> RememberedFa
         decision.verdict,
         decision.reason,
         others=_ids(decision.others),
-        duplicates=_duplicates(remembered, program),
+        duplicates=tuple(
+            NamedDuplicate(
+                each.fact.id,
+                each.fact.text,
+                each.reason,
+                _supersede(remembered.fact, each.fact, program),
+            )
+            for each in decision.duplicates
+        ),
         commands=tuple(command for command, _ in _proposals(remembered, program)),
         notices=tuple(remembered_notices(remembered)),
     )
-
-
-def _duplicates(remembered: RememberReport, program: str) -> tuple[NamedDuplicate, ...]:
-    """Return the facts that may say the same; merged with one, the new fact does not stay."""
-    return tuple(
-        _named(each, _supersede(remembered.fact, each.fact, program))
-        for each in remembered.decision.duplicates
-    )
-
-
-def _named(duplicate: Duplicate, command: str) -> NamedDuplicate:
-    return NamedDuplicate(duplicate.fact.id, duplicate.fact.text, duplicate.reason, command)
-
-
-def groups_json(groups: Sequence[DuplicateGroup], *, dry_run: bool, program: str) -> Json:
-    """Return the JSON of `facts consolidate`."""
-    return {
-        "dryRun": dry_run,
-        "groups": [
-            {
-                "kept": group.kept,
-                "duplicates": [
-                    _named(each, _supersede(each.fact, group.kept, program))
-                    for each in group.duplicates
-                ],
-                "merged": group.is_merged,
-                "commands": [
-                    _undo(each.fact, program) for each in group.duplicates if group.is_merged
-                ],
-            }
-            for group in groups
-        ],
-    }
-
-
-def groups_text(groups: Sequence[DuplicateGroup], *, dry_run: bool, program: str) -> Iterator[Line]:
-    """Yield what `facts consolidate` prints."""
-    if not groups:
-        yield "No valid facts say the same.", ""
-    for group in groups:
-        yield from group_text(group)
-        if group.is_merged:
-            for each in group.duplicates:
-                yield f"  → `{_undo(each.fact, program)}` undoes that.", "yellow"
-        elif dry_run:
-            for each in group.duplicates:
-                command = _supersede(each.fact, group.kept, program)
-                yield f"  → `{command}` merges only these two.", "yellow"
-        else:
-            yield "  not merged", "yellow"
-    if groups and dry_run:
-        yield f"→ `{program} facts consolidate --yes` merges them all.", "yellow"
-
-
-def group_text(group: DuplicateGroup) -> Iterator[Line]:
-    """Yield a group of facts that say the same: the one that stays, then the others."""
-    yield from facts_text([group.kept])
-    yield f"  {'replaces' if group.is_merged else 'would replace'}", "dim"
-    for each in group.duplicates:
-        yield f"  {each.fact.id}  {each.fact.text} ({each.reason})", "dim"
-        yield f"    {_about(each.fact)}", "dim"
 
 
 def remembered_notices(remembered: RememberReport) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Facts in other words: known if sure, else stored, proposed as duplicates, merged on demand."""
+"""Facts in other words: known if sure, else stored and proposed as duplicates."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 import subprocess
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.support.commands import recollect_command
@@ -71,15 +71,15 @@ def test_a_second_wording_of_a_model_is_known(memory: Memory) -> None:
     assert [KNOWN] == valid(memory)
 
 
-def test_words_of_one_meaning_make_no_second_fact_but_another_number_does(memory: Memory) -> None:
+def test_another_number_makes_another_fact(memory: Memory) -> None:
     memory.facts.remember("The NAS is reachable at nas.local port 5001.")
 
-    memory.facts.remember("The NAS can be reached at nas.local on port 5001.")
-    memory.facts.remember("The NAS can be reached at nas.local on port 5000.")
+    memory.facts.remember("Our NAS is reachable at nas.local port 5001")
+    memory.facts.remember("Our NAS is reachable at nas.local port 5000")
 
     assert [
         "The NAS is reachable at nas.local port 5001.",
-        "The NAS can be reached at nas.local on port 5000.",
+        "Our NAS is reachable at nas.local port 5000",
     ] == valid(memory)
 
 
@@ -91,51 +91,18 @@ def test_words_alone_do_not_make_a_duplicate_if_the_meaning_is_far(memory: Memor
     assert () == second.decision.duplicates
 
 
-def test_consolidating_keeps_what_was_said_on_purpose_and_can_be_undone(memory: Memory) -> None:
-    extracted = memory.facts.remember(REWORDED, provenance=Provenance.INGEST).fact
-    said = memory.facts.remember(KNOWN).fact
-    planned = memory.facts.duplicates()
-    both = valid(memory)
-
-    [group] = map(memory.facts.merge, memory.facts.duplicates())
-
-    assert [REWORDED, KNOWN] == both
-    assert [(said.id, [extracted.id], False)] == [
-        (each.kept.id, [other.fact.id for other in each.duplicates], each.is_merged)
-        for each in planned
-    ]
-    assert group.is_merged
-    assert [KNOWN] == valid(memory)
-    assert [extracted.id, said.id] == [fact.id for fact in memory.facts.history(said.id)]
-    assert () == memory.facts.duplicates()
-
-    memory.facts.restore(extracted.id)
-    assert [REWORDED, KNOWN] == valid(memory)
-
-
 def test_scopes_are_never_mixed(memory: Memory) -> None:
     memory.facts.remember(KNOWN)
     other = memory.facts.remember(REWORDED, scope="user:ada")
 
     assert () == other.decision.duplicates
-    assert () == memory.facts.duplicates()
-
-
-def test_a_group_of_which_a_fact_changed_meanwhile_is_left_alone(memory: Memory) -> None:
-    memory.facts.remember(KNOWN)
-    gone = memory.facts.remember(REWORDED).fact
-    [group] = memory.facts.duplicates()
-    memory.facts.forget(gone.id)
-
-    assert not memory.facts.merge(group).is_merged
-    assert [KNOWN] == valid(memory)
 
 
 def test_a_note_that_repeats_a_merged_fact_is_not_outdated(memory: Memory, write: Write) -> None:
     write("memory/a.md", "The project is called Heron.\n")
-    memory.facts.remember("The name of the project is Heron")
-    memory.facts.remember("The project is called Heron")
-    [_] = map(memory.facts.merge, memory.facts.duplicates())
+    old = memory.facts.remember("The project is called Heron").fact
+    new = memory.facts.remember("The name of the project is Heron").fact
+    memory.facts.supersede(old.id, by=new.id)
 
     [hit] = memory.search("what is the project called", source="memory").hits
 
@@ -155,28 +122,3 @@ def test_remember_proposes_the_command_that_merges(run: Run) -> None:
     assert 0 == run(*shlex.split(command)[3:]).returncode
     left = json.loads(run("facts", "list", "--json").stdout)["facts"]
     assert [KNOWN, "Every deploy happens on Friday"] == [fact["text"] for fact in left]
-
-
-def test_consolidate_shows_then_merges_and_says_how_to_undo(run: Run) -> None:
-    for text in (KNOWN, REWORDED, "Lunch is at 12:30", "Lunch is at 13:30"):
-        run("remember", text)
-
-    asked = run("facts", "consolidate")
-    planned = run("facts", "consolidate", "--dry-run")
-    before: dict[str, Any] = json.loads(run("facts", "consolidate", "--dry-run", "--json").stdout)
-    merged = run("facts", "consolidate", "--yes")
-    after = json.loads(run("facts", "consolidate", "--yes", "--json").stdout)
-
-    assert 2 == asked.returncode
-    assert "add --yes, or --dry-run" in asked.stderr
-    [group] = before["groups"]
-    assert KNOWN == group["kept"]["text"]
-    assert [REWORDED] == [each["text"] for each in group["duplicates"]]
-    assert not group["merged"]
-    assert "would replace" in planned.stdout
-    assert "facts consolidate --yes` merges them all" in planned.stdout
-    assert {"dryRun": False, "groups": []} == after
-
-    [undo] = re.findall(r"→ `([^`]+)` undoes that", merged.stdout)
-    assert 0 == run(*shlex.split(undo)[3:]).returncode
-    assert 4 == len(json.loads(run("facts", "list", "--json").stdout)["facts"])
