@@ -172,21 +172,19 @@ def test_a_memory_that_begins_because_none_was_found_says_where(run: Run, tmp_pa
     assert ("", "") == (again.stderr, named.stderr)
 
 
-def test_facts_are_imported_as_lines_or_as_the_document_that_export_prints(
-    run: Run, tmp_path: Path
-) -> None:
+def test_facts_are_imported_as_export_prints_them(run: Run, tmp_path: Path) -> None:
     run("remember", "The wifi is Alpha")
     run("remember", "Tea is in the tin")
-    file = tmp_path / "facts.json"
-    file.write_text(run("facts", "export", "--json").stdout, encoding="utf-8")
-    wrong = tmp_path / "wrong.json"
-    wrong.write_text('{"facts": [{"id": "f-06e5p3v8m1q0z", "text": 1}]}', encoding="utf-8")
+    file = tmp_path / "facts.jsonl"
+    file.write_text(run("facts", "export").stdout, encoding="utf-8")
+    wrong = tmp_path / "wrong.jsonl"
+    wrong.write_text('{"id": "f-06e5p3v8m1q0z", "text": 1}', encoding="utf-8")
 
     brought = run("-w", str(tmp_path), "facts", "import", str(file))
     refused = run("-w", str(tmp_path), "facts", "import", str(wrong))
 
     assert "2 added, 0 already known\n" == brought.stdout
-    assert "fact 1: 'text' is not text" in refused.stderr
+    assert "line 1: 'text' is not text" in refused.stderr
 
 
 def test_importing_tells_of_contradictions(memory: Memory) -> None:

@@ -304,7 +304,7 @@ class FactBook:
         """Import exported facts that are not known yet; return what happened to each.
 
         Args:
-            lines: JSON Lines, or the lines of the document that `facts export --json` prints.
+            lines: of JSON.
             force: also import facts that contain secrets.
 
         Raises:

@@ -18,11 +18,13 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import fields
+from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from recollect.errors import UsageError
 from recollect.facts.record import (
-    DEFAULT_CATEGORY,
     ID_PATTERN,
     NO_SUCCESSOR,
     DecayClass,
@@ -37,12 +39,11 @@ from recollect.facts.record import (
 )
 from recollect.facts.scope import GLOBAL, FactScope
 from recollect.records import dataclass
-from recollect.shape import json_of
+from recollect.shape import json_of, members_of
 from recollect.text.terminal import terminal_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from datetime import datetime
 
     Attributes = tuple[tuple[str, str], ...]
 
@@ -52,21 +53,19 @@ BULLET = re.compile(r"( {0,3})[-*+][ \t]+(?=[^ \t\r\n])")
 _BLANK = " \t\r\n"
 """Spaces around a text; other white space of Unicode may begin one."""
 _STRIKE = "~~"
-_ATTRIBUTES = (
-    "category", "entity", "key", "value", "tags", "scope", "decay", "confidence", "valid-from",
-    "valid-until", "expires", "supersedes", "superseded-by", "by", "source", "created",
-)  # fmt: skip
-_KNOWN = frozenset(_ATTRIBUTES)
-_LISTS = frozenset({"tags", "supersedes"})
-_OF_JSON = {"decay": "decayClass", "by": "provenance"}
-_JSON_NAMES = {
-    _OF_JSON.get(name) or re.sub("-(.)", lambda found: found[1].upper(), name): name
-    for name in ("id", "text", *_ATTRIBUTES)
+_FIELDS = {
+    {"provenance": "by"}.get(each.name) or each.name.replace("_", "-"): each
+    for each in fields(Fact)
+    if each.name not in {"id", "text"}
 }
+"""The fields of a fact by the names of their attributes, in the order of a record."""
+_NAMES = {"id": "id", "text": "text"} | {each.name: name for name, each in _FIELDS.items()}
+_JSON_NAMES = {each.name: _NAMES[each.field] for each in members_of(Fact)}
+"""Names of attributes by those of their JSON members."""
 _MAX_NAMED = 10
 """Wrong lines listed in an error; the rest are counted."""
 _RECORD = re.compile(
-    rf"<!--\s*(?=f-|(?:{'|'.join(_ATTRIBUTES)})=)(?P<body>(?:(?!<!--|-->).)*)-->", re.DOTALL
+    rf"<!--\s*(?=f-|(?:{'|'.join(_FIELDS)})=)(?P<body>(?:(?!<!--|-->).)*)-->", re.DOTALL
 )
 """Begins with an id or, if a person wrote it, with an attribute."""
 _RECORD_START = re.compile(r"<!--\s*f-")
@@ -135,7 +134,7 @@ def parse_entry(raw: str, *, category: str, derive: Callable[[str], str]) -> Ent
         fact = _fact(fact_id or derive(text), text, attributes)
     except UsageError as error:
         raise EntryError(f"cannot be read: {error.message} {error.action}") from error
-    extra = tuple((name, value) for name, value in attributes.items() if name not in _KNOWN)
+    extra = tuple((name, value) for name, value in attributes.items() if name not in _FIELDS)
     return Entry(fact, extra, has_record=bool(fact_id))
 
 
@@ -259,31 +258,12 @@ def _attributes(body: str) -> tuple[str, dict[str, str]]:
 
 
 def _fact(fact_id: str, text: str, attributes: Mapping[str, str]) -> Fact:
-    given = attributes.get
-
-    def moment(name: str) -> datetime | None:
-        return moment_of(attributes[name]) if given(name) else None
-
-    return Fact(
-        id=fact_id,
-        text=text,
-        category=given("category", DEFAULT_CATEGORY),
-        entity=given("entity", ""),
-        key=given("key", ""),
-        value=given("value", ""),
-        tags=_listed(given("tags", "")),
-        scope=FactScope.parse(given("scope", str(GLOBAL))),
-        decay=member_of(DecayClass, given("decay", DecayClass.PERMANENT)),
-        confidence=_number(given("confidence", "1")),
-        valid_from=moment("valid-from"),
-        valid_until=moment("valid-until"),
-        expires=moment("expires"),
-        supersedes=_listed(given("supersedes", "")),
-        superseded_by=given("superseded-by", ""),
-        provenance=member_of(Provenance, given("by", Provenance.OWNER)),
-        source=given("source", ""),
-        created=moment("created"),
-    )
+    given = {
+        field.name: _READERS.get(name, str)(attributes[name])
+        for name, field in _FIELDS.items()
+        if name in attributes
+    }
+    return Fact(fact_id, text, **given)  # type: ignore[arg-type]  # each reader returns its field
 
 
 def _number(text: str) -> float:
@@ -302,35 +282,49 @@ def _record(fact: Fact, *, category: str, extra: Attributes) -> str:
 
 
 def _pairs(fact: Fact, *, category: str) -> Iterator[tuple[str, str]]:
-    """Yield the attributes that differ from their defaults."""
-    for name, value, usual in (
-        ("category", fact.category, category),
-        ("entity", fact.entity, ""),
-        ("key", fact.key, ""),
-        ("value", fact.value, ""),
-        ("tags", ",".join(fact.tags), ""),
-        ("scope", str(fact.scope), str(GLOBAL)),
-        ("decay", str(fact.decay), str(DecayClass.PERMANENT)),
-        ("confidence", repr(float(fact.confidence)), "1.0"),
-        ("valid-from", _moment(fact.valid_from), ""),
-        ("valid-until", _moment(fact.valid_until), ""),
-        ("expires", _moment(fact.expires), ""),
-        ("supersedes", ",".join(fact.supersedes), ""),
-        ("superseded-by", fact.superseded_by, ""),
-        ("by", str(fact.provenance), ""),
-        ("source", fact.source, ""),
-        ("created", _moment(fact.created), ""),
-    ):
-        if value != usual:
+    """Yield the attributes that differ from their defaults, and who stated the fact."""
+    for name, field in _FIELDS.items():
+        value = _written(getattr(fact, field.name))
+        usual = category if name == "category" else _written(field.default)
+        if value != usual or name == "by":
             yield name, value
 
 
-def _moment(moment: datetime | None) -> str:
-    return "" if moment is None else moment_text(moment)
+def _written(value: object) -> str:
+    match value:
+        case None:
+            return ""
+        case tuple():
+            return ",".join(value)
+        case datetime():
+            return moment_text(value)
+        case float():
+            return repr(float(value))
+        case _:
+            return str(value)
+
+
+def _moment(text: str) -> datetime | None:
+    return moment_of(text) if text else None
 
 
 def _listed(text: str) -> tuple[str, ...]:
     return tuple(part for part in text.split(",") if part)
+
+
+_READERS: Mapping[str, Callable[[str], object]] = {
+    "tags": _listed,
+    "scope": FactScope.parse,
+    "decay": partial(member_of, DecayClass),
+    "confidence": _number,
+    "valid-from": _moment,
+    "valid-until": _moment,
+    "expires": _moment,
+    "supersedes": _listed,
+    "by": partial(member_of, Provenance),
+    "created": _moment,
+}
+"""Attributes that are not texts."""
 
 
 def _value(value: str) -> str:
@@ -355,7 +349,7 @@ def exported(facts: Iterable[Fact]) -> Iterator[str]:
 
 
 def imported(lines: Iterable[str]) -> tuple[Fact, ...]:
-    """Return the facts in exported lines, or in the one document `facts export --json` prints.
+    """Return the facts in exported lines.
 
     Blank lines are skipped. Ids are kept; a fact without one gets one by its words.
 
@@ -363,57 +357,41 @@ def imported(lines: Iterable[str]) -> tuple[Fact, ...]:
         UsageError: some lines are not facts; lists their numbers.
 
     """
-    given = list(lines)
-    document = _document("\n".join(given))
-    unit = "line" if document is None else "fact"
     facts: dict[str, Fact] = {}
     wrong: list[str] = []
-    for number, each in enumerate(given if document is None else document, 1):
-        if document is None and not str(each).strip():
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
             continue
         try:
-            fact = _fact_of_json(_loaded(str(each)) if document is None else each)
+            fact = _fact_of_json(line)
         except UsageError as error:
-            wrong.append(f"{unit} {number}: {error.message}")
+            wrong.append(f"line {number}: {error.message}")
+        except json.JSONDecodeError as error:
+            wrong.append(f"line {number}: not JSON ({error.msg} at column {error.colno})")
         except ValueError as error:
-            wrong.append(f"{unit} {number}: {error}")
+            wrong.append(f"line {number}: {error}")
         else:
             if fact.id in facts:
-                wrong.append(f"{unit} {number}: {fact.id} occurs twice")
+                wrong.append(f"line {number}: {fact.id} occurs twice")
             facts[fact.id] = fact
     if wrong:
         more = f"; and {len(wrong) - _MAX_NAMED} more" if len(wrong) > _MAX_NAMED else ""
         raise UsageError(
             f"The facts cannot be read: {'; '.join(wrong[:_MAX_NAMED])}{more}.",
-            action=f"Correct the {unit}s and import again; nothing was imported.",
+            action="Import what `recollect facts export` prints; nothing was imported.",
         )
     return tuple(facts.values())
 
 
-def _document(text: str) -> list[object] | None:
-    """Return the facts of a text that is one JSON document; None if it is not."""
+def _fact_of_json(line: str) -> Fact:
     try:
-        whole = _loaded(text)
-    except ValueError:
-        return None
-    facts = whole.get("facts") if isinstance(whole, dict) else None
-    return facts if isinstance(facts, list) else None
-
-
-def _loaded(text: str) -> object:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"not JSON ({error.msg} at column {error.colno})") from error
+        members = json.loads(line)
     except RecursionError:
         raise ValueError("nested too deeply") from None
-
-
-def _fact_of_json(fields: object) -> Fact:
-    if not isinstance(fields, dict):
+    if not isinstance(members, dict):
         raise ValueError("not a JSON object")  # noqa: TRY004 - a line of a file, not an argument
     attributes: dict[str, str] = {}
-    for name, value in fields.items():
+    for name, value in members.items():
         if name not in _JSON_NAMES:
             near = nearest_name(name, _JSON_NAMES)
             hint = f"; did you mean {near!r}?" if near else ""
@@ -427,7 +405,7 @@ def _fact_of_json(fields: object) -> Fact:
 
 
 def _attribute_of_json(name: str, value: object) -> str:
-    if name in _LISTS:
+    if name in {"tags", "supersedes"}:
         if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
             raise ValueError(f"{name!r} is not a list of texts")
         return ",".join(value)
