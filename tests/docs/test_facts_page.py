@@ -34,7 +34,7 @@ def test_every_attribute_of_a_line_is_listed_with_what_leaving_it_out_means() ->
     rows = {row[0].strip("`"): row[2] for row in table("attribute")}
     plain = Fact(id="f-06e5p3v8m1q0z", text="x")
 
-    assert entry._KNOWN == {*rows}
+    assert entry._FIELDS.keys() == {*rows}
     assert {
         "scope": f"`{plain.scope}`",
         "decay": f"`{plain.decay}`",

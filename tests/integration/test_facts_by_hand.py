@@ -210,7 +210,7 @@ def test_unreadable_kinds_and_numbers_are_told_in_words(memory: Memory, written:
 
     [by, confidence] = [reason for _, reason in problems(memory)]
 
-    assert "'santa' is not one of owner, agent, transcript, ingest." in by
+    assert "'santa' is not one of owner, agent, ingest." in by
     assert "The confidence 'much' is not a number." in confidence
 
 

@@ -68,7 +68,7 @@ def commands(tmp_path: Path) -> list[list[str]]:
     return [
         ["config", "set", "sources", "memory,sessions"],
         ["config", "show"],
-        ["remember", "The mooring fee is 40 francs.", "--expires", "never"],
+        ["remember", "The mooring fee is 40 francs."],
         ["index"],
         ["search", "mooring"],
         ["recall", "what is the mooring fee"],

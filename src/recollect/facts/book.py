@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from recollect.errors import SecretError, UsageError, explains_system_failures
 from recollect.facts.draft import forget, prune, remember, restore, supersede
@@ -119,7 +119,7 @@ class FactBook:
         tags: Iterable[str] = (),
         scope: str = "global",
         valid_from: datetime | None = None,
-        expires: datetime | Literal["never"] | None = None,
+        expires: datetime | None = None,
         supersedes: Iterable[str] = (),
         provenance: Provenance = Provenance.OWNER,
         source: str = "",
@@ -136,8 +136,8 @@ class FactBook:
             tags: words to find it by.
             scope: who it applies to.
             valid_from: when it became valid; None is now.
-            expires: when it expires, or `never`; None is never for a fact stated on purpose, and
-                by the words of an extracted one, see docs/reference/facts.md.
+            expires: when it expires; None is never for a fact stated on purpose, and by the words
+                of an extracted one, see docs/reference/facts.md.
             supersedes: ids of the facts that it replaces.
             provenance: who stated it.
             source: where it was stated.
@@ -158,12 +158,14 @@ class FactBook:
         now = self._now()
         since = max(now, valid_from or now)
         category = category_of(category)
-        decay, ends = DecayClass.PERMANENT, None
-        if expires is not None:
-            ends = _chosen_end(expires, since=since)
-        elif provenance not in EXPLICIT:
+        decay = DecayClass.PERMANENT
+        if expires is not None and expires <= since:
+            raise UsageError(
+                "The fact would expire before it becomes valid.", action="Use a later day."
+            )
+        if expires is None and provenance not in EXPLICIT:
             decay = classify_decay(text, entity=entity, key=key)
-            ends = expiry(decay, since=since)
+            expires = expiry(decay, since=since)
         fact = Fact(
             id=mint_id(now, random_bits=secrets.randbits(RANDOM_BITS)),
             text=text.strip(),
@@ -176,7 +178,7 @@ class FactBook:
             decay=decay,
             confidence=CONFIDENCES[provenance],
             valid_from=valid_from,
-            expires=ends,
+            expires=expires and expires.astimezone(UTC),
             supersedes=tuple(map(parse_id, supersedes)),
             provenance=provenance,
             source=source,
@@ -185,13 +187,12 @@ class FactBook:
         if not force:
             _refuse_secrets(fact)
         shares = self._shares(fact, now=now)
-        has_ending = expires is not None
 
         def work(draft: Draft) -> RememberReport:
             # What others stored while this one waited for the ledger is older.
             locked = self._now()
             stated = replace(fact, created=locked)
-            return remember(draft, stated, now=locked, shares=shares, has_ending=has_ending)
+            return remember(draft, stated, now=locked, shares=shares)
 
         done = self._ledger.edit(work)
         return replace(done, notices=(*done.notices, *_not_compared(done), *_secret_notices(done)))
@@ -336,16 +337,6 @@ class FactBook:
             if normalised(each.text) != words and compare(fact, each) is not None
         ]
         return self._meanings.shares(fact, alike[:_MOST_COMPARED])
-
-
-def _chosen_end(expires: datetime | Literal["never"], *, since: datetime) -> datetime | None:
-    if isinstance(expires, str):
-        return None
-    if expires <= since:
-        raise UsageError(
-            "The fact would expire before it becomes valid.", action="Use a later day, or never."
-        )
-    return expires.astimezone(UTC)
 
 
 def _matcher(wanted: FactFilter, facts: Iterable[Fact]) -> Callable[[Fact], bool]:

@@ -200,7 +200,6 @@ def remember(
     *,
     now: datetime,
     shares: Mapping[str, float] = NOTHING_KNOWN,
-    has_ending: bool = False,
 ) -> RememberReport:
     """Store a fact unless it is known; return what happened.
 
@@ -209,22 +208,21 @@ def remember(
         fact: to store; the facts in its `supersedes` are marked as superseded.
         now: the current time.
         shares: how near stored facts are in meaning, by id, as far as known.
-        has_ending: its expiry was chosen explicitly and applies even if the fact is known.
 
     """
     fact = draft.with_free_id(fact)
     decision = decide(fact, draft.facts, now=now, shares=shares, forgotten=draft.state.forgotten)
-    done = _applied(draft, fact, decision, has_ending=has_ending)
+    done = _applied(draft, fact, decision)
     if done.decision.verdict in {Verdict.UPDATE, Verdict.SUPERSEDE}:
         others = contradicting(draft.facts, now=now).get(done.fact.id, ())
         return replace(done, contradicts=others)
     return done
 
 
-def _applied(draft: Draft, fact: Fact, decision: Decision, *, has_ending: bool) -> RememberReport:
+def _applied(draft: Draft, fact: Fact, decision: Decision) -> RememberReport:
     match decision.verdict:
         case Verdict.EXISTING | Verdict.UPDATE:
-            return _completed(draft, decision, fact, has_ending=has_ending)
+            return _completed(draft, decision, fact)
         case Verdict.FORGOTTEN:
             return RememberReport(fact, decision)
         case Verdict.SUPERSEDE:
@@ -292,14 +290,14 @@ def prune(draft: Draft, fact_ids: Collection[str]) -> None:
         draft.remove(fact_id)
 
 
-def _completed(draft: Draft, decision: Decision, fact: Fact, *, has_ending: bool) -> RememberReport:
+def _completed(draft: Draft, decision: Decision, fact: Fact) -> RememberReport:
     """Add missing details to a known fact; report the details that were not taken."""
     known = decision.others[0]
     if fact.provenance not in EXPLICIT:
         return RememberReport(known, decision)
     is_trusted = fact.confidence >= known.confidence
     after = _with_details(known, fact) if is_trusted else known
-    if has_ending:
+    if fact.expires is not None:
         after = replace(after, decay=fact.decay, expires=fact.expires)
     notices = _not_taken(after, fact)
     if after == known:

@@ -15,7 +15,7 @@ stated on purpose lasts: a rule that is valid for years may mention a sprint.
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
@@ -94,8 +94,6 @@ class Provenance(StrEnum):
     """The person, by a command or by writing into the ledger."""
     AGENT = "agent"
     """An agent, by an explicit call."""
-    TRANSCRIPT = "transcript"
-    """Extracted from a conversation."""
     INGEST = "ingest"
     """Extracted from a file."""
 
@@ -109,7 +107,6 @@ CONFIDENCES = {
     Provenance.OWNER: 1.0,
     Provenance.AGENT: 0.9,
     Provenance.INGEST: 0.8,
-    Provenance.TRANSCRIPT: 0.7,
 }
 """Confidence of a new fact. An agent may have been talked into it."""
 
@@ -296,12 +293,8 @@ def member_of(kinds: type[Kind], name: str) -> Kind:
         ) from None
 
 
-def moment_of(text: str, *, at_end: bool = False) -> datetime:
-    """Return the moment a text names, in UTC unless it has an offset.
-
-    Args:
-        text: `2026-02-01` or `2026-02-01T10:00:00Z`.
-        at_end: read a bare day as its last moment, not its first: `as of` a day includes it.
+def moment_of(text: str) -> datetime:
+    """Return the moment a text names, in UTC unless it has an offset: `2026-02-01T10:00:00Z`.
 
     Raises:
         UsageError: it is not a date.
@@ -313,9 +306,6 @@ def moment_of(text: str, *, at_end: bool = False) -> datetime:
         raise UsageError(
             f"{text!r} is not a date.", action="Write 2026-02-01 or 2026-02-01T10:00:00Z."
         ) from None
-    is_day = "T" not in text and ":" not in text and " " not in text.strip()
-    if at_end and is_day:
-        moment = datetime.combine(moment, time.max)
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     try:
         return moment.astimezone(UTC)

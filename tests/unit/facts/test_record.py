@@ -136,11 +136,6 @@ def test_moments_are_read_in_utc_and_written_short(text: str, expected: str) -> 
     assert expected == moment_text(moment_of(text))
 
 
-def test_as_of_a_day_is_its_end() -> None:
-    assert "2026-02-01T23:59:59.999999Z" == moment_text(moment_of("2026-02-01", at_end=True))
-    assert "2026-02-01T10:00:00Z" == moment_text(moment_of("2026-02-01T10:00:00Z", at_end=True))
-
-
 @pytest.mark.parametrize("text", ["", "yesterday", "2026-13-01", "0001-01-01T00:00:00+10:00"])
 def test_what_is_no_moment_is_refused(text: str) -> None:
     with pytest.raises(UsageError):

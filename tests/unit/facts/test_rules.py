@@ -86,7 +86,7 @@ def test_a_newer_value_supersedes_whatever_the_cosine() -> None:
         ({"provenance": Provenance.AGENT}, {}, "supersede"),
         ({"provenance": Provenance.AGENT, "confidence": 0.9}, {}, "contradicts"),
         ({"provenance": Provenance.INGEST}, {}, "contradicts"),
-        ({"provenance": Provenance.TRANSCRIPT}, {"confidence": 0.1}, "contradicts"),
+        ({"provenance": Provenance.INGEST}, {"confidence": 0.1}, "contradicts"),
         ({"provenance": Provenance.INGEST}, {"provenance": Provenance.AGENT}, "contradicts"),
         ({"provenance": Provenance.INGEST, "supersedes": (A,)}, {}, "contradicts"),
         ({"provenance": Provenance.AGENT, "supersedes": (A,), "confidence": 0.1}, {}, "supersede"),
@@ -173,7 +173,7 @@ def test_a_near_fact_of_another_scope_or_that_holds_no_more_counts_for_nothing()
 
 def test_what_was_forgotten_stays_so_for_models_only() -> None:
     forgotten = frozenset({normalised_digest(NEW.text)})
-    extracted = replace(NEW, provenance=Provenance.TRANSCRIPT)
+    extracted = replace(NEW, provenance=Provenance.INGEST)
 
     assert Verdict.FORGOTTEN == decide(extracted, {}, now=NOW, forgotten=forgotten).verdict
     assert Verdict.ADD == decide(NEW, {}, now=NOW, forgotten=forgotten).verdict

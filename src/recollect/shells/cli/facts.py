@@ -7,7 +7,7 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
@@ -31,23 +31,9 @@ from recollect.text.days import end_of, start_of
 if TYPE_CHECKING:
     from datetime import date
 
-_NEVER: Literal["never"] = "never"
 _MAX_IMPORT_BYTES = 64 * 1024 * 1024
 _FACTS_FOLDER = "memory/facts"
 _MEMORY_FILES = ("recollect.toml", "MEMORY.md", "memory")
-
-
-class _DayOrNever(click.ParamType["date | str"]):
-    """A day, or the word never."""
-
-    name = "day|never"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> date | str:
-        """Return the day, or `never`."""
-        is_never = str(value).strip().lower() == _NEVER
-        return _NEVER if is_never else DAY.convert(value, param, ctx)
 
 
 @click.command("remember", cls=TextCommand)
@@ -59,12 +45,7 @@ class _DayOrNever(click.ParamType["date | str"]):
 @click.option("--tag", "tags", multiple=True, help="A tag to find it by; may be repeated.")
 @click.option("--scope", default="global", help="global, user:NAME, agent:NAME or session:NAME.")
 @click.option("--valid-from", type=DAY, metavar="DAY", help="First day on which it is valid.")
-@click.option(
-    "--expires",
-    type=_DayOrNever(),
-    metavar="DAY|never",
-    help="Last day on which it is valid, or never.  [default: never]",
-)
+@click.option("--expires", type=DAY, metavar="DAY", help="Last day on which it is valid.")
 @click.option("--supersedes", multiple=True, metavar="ID", help="The fact that it replaces.")
 @click.option("--force", is_flag=True, help="Save it even if it contains a secret.")
 @shared_options
@@ -79,7 +60,7 @@ def remember_command(
     tags: tuple[str, ...],
     scope: str,
     valid_from: date | None,
-    expires: date | str | None,
+    expires: date | None,
     supersedes: tuple[str, ...],
     force: bool,
 ) -> None:
@@ -95,7 +76,7 @@ def remember_command(
             tags=tags,
             scope=scope,
             valid_from=start_of(valid_from),
-            expires=_NEVER if isinstance(expires, str) else end_of(expires),
+            expires=end_of(expires),
             supersedes=supersedes,
             force=force,
         )
