@@ -26,6 +26,7 @@ from recollect.errors import (
     StoreReadOnlyError,
 )
 from recollect.ingest.read import read
+from recollect.records import dataclass
 from recollect.text.confined import (
     NOT_TEXT,
     RefusedError,
@@ -56,8 +57,6 @@ _STRAY = (
     "is in a subfolder of memory/facts, where files are not read",
     "Move it up if it contains facts; a note belongs elsewhere in memory/.",
 )
-_MAX_DEPTH = 16
-"""Nested folders in which files are looked for only to say that they are not read."""
 _MAX_FILE_BYTES = 16 * 1024 * 1024
 """A file of a thousand facts has a tenth of it."""
 _WAIT_SECONDS = 10.0
@@ -76,23 +75,19 @@ class UnusableFileError(Exception):
         self.action = action
 
 
+@dataclass(frozen=True, slots=True)
 class FolderFiles:
     """The files in a folder of the workspace."""
 
-    def __init__(
-        self, folder: Path, *, inside: Path | None = None, wait_seconds: float = _WAIT_SECONDS
-    ) -> None:
-        """Store the arguments.
+    folder: Path
+    inside: Path | None = None
+    """The workspace, which the folder may not lead out of; None trusts the folder."""
+    wait_seconds: float = _WAIT_SECONDS
+    """How long another program may hold the ledger."""
 
-        Args:
-            folder: the ledger's files.
-            inside: the workspace, which the folder may not lead out of; None trusts the folder.
-            wait_seconds: how long another program may hold the ledger.
-
-        """
-        self.folder = folder
-        self._root = inside or folder
-        self._wait_seconds = wait_seconds
+    @property
+    def _root(self) -> Path:
+        return self.inside or self.folder
 
     def check(self) -> None:
         """Refuse a folder that leads out of the workspace; raise StoreError."""
@@ -127,23 +122,16 @@ class FolderFiles:
         They are in subfolders, or have names that are not text.
         """
         found: dict[str, tuple[str, str]] = {}
-        folders = [""]
-        while folders:
-            below = folders.pop()
-            with suppress(OSError), os.scandir(self.folder / below) as entries:
-                for entry in entries:
-                    path = f"{below}/{entry.name}" if below else entry.name
-                    if entry.name[0] == ".":
-                        continue
-                    if entry.is_dir(follow_symlinks=False):
-                        if path.count("/") < _MAX_DEPTH:
-                            folders.append(path)
-                    elif entry.name.lower().endswith(".md"):
-                        shown = shown_instead(path)
-                        if shown is not None:
-                            found[shown] = NOT_TEXT
-                        elif below:
-                            found[path] = _STRAY
+        for folder, folders, names in os.walk(self.folder):
+            folders[:] = [name for name in folders if name[0] != "."]
+            for name in names:
+                if name[0] != "." and name.lower().endswith(".md"):
+                    path = Path(folder, name).relative_to(self.folder).as_posix()
+                    shown = shown_instead(path)
+                    if shown is not None:
+                        found[shown] = NOT_TEXT
+                    elif "/" in path:
+                        found[path] = _STRAY
         return dict(sorted(found.items()))
 
     def content(self, name: str) -> bytes:
@@ -185,7 +173,7 @@ class FolderFiles:
         with ExitStack() as stack:
             with _os_errors_explained(self.folder):
                 make_folder_inside(self.folder, self._root)
-                stack.enter_context(lock(self.folder / LOCK, wait_seconds=self._wait_seconds))
+                stack.enter_context(lock(self.folder / LOCK, wait_seconds=self.wait_seconds))
             yield
 
     def replace(self, changes: Mapping[str, tuple[bytes | None, bytes]]) -> None:
@@ -205,25 +193,18 @@ class FolderFiles:
         """Do nothing: a folder has no earlier versions."""
 
 
+@dataclass(frozen=True, slots=True)
 class PushedFiles:
     """The files of a memory whose documents were pushed: one transaction reads and writes them."""
 
-    folder = Path(FACTS_FOLDER)
-
-    def __init__(self, pushed: PostgresPushed, *, on_change: Callable[[], object]) -> None:
-        """Store the arguments.
-
-        Args:
-            pushed: holds the files.
-            on_change: called after facts were changed.
-
-        """
-        self._pushed = pushed
-        self._on_change = on_change
+    pushed: PostgresPushed
+    on_change: Callable[[], object]
+    """Called after facts were changed."""
+    folder: Path = Path(FACTS_FOLDER)
 
     def check(self) -> None:
         """Refuse the ledger of a memory whose files are on another machine."""
-        self._pushed.require_here()
+        self.pushed.require_here()
 
     def versions(self) -> dict[str, Version]:
         """Return size, time and version of each file."""
@@ -240,7 +221,7 @@ class PushedFiles:
     def content(self, name: str) -> bytes:
         """Return the bytes of a file."""
         try:
-            return self._pushed.content(_START + name)[1]
+            return self.pushed.content(_START + name)[1]
         except NotFoundError as error:
             raise FileNotFoundError(name) from error
 
@@ -248,20 +229,20 @@ class PushedFiles:
         """Read a file as a document."""
         from recollect.ingest.pushed import read_pushed  # noqa: PLC0415 - only hosted memories
 
-        return read_pushed(self._pushed, found)
+        return read_pushed(self.pushed, found)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Make everything inside one transaction."""
-        with self._pushed.changing():
+        with self.pushed.changing():
             yield
-        self._on_change()
+        self.on_change()
 
     def replace(self, changes: Mapping[str, tuple[bytes | None, bytes]]) -> None:
         """Replace or create files: all, or none."""
         from recollect.stores.pushed import PushedChange  # noqa: PLC0415 - only hosted memories
 
-        self._pushed.change(
+        self.pushed.change(
             [PushedChange(_START + name, after) for name, (_, after) in changes.items()]
         )
 
@@ -271,12 +252,12 @@ class PushedFiles:
 
     def drop_history(self) -> None:
         """Delete earlier versions of all files, because a forgotten fact may be in any of them."""
-        for each in (*self._pushed.listed(start=_START), *self._pushed.deleted()):
+        for each in (*self.pushed.listed(start=_START), *self.pushed.deleted()):
             if each.path.startswith(_START):
-                self._pushed.purge(each.path, keep_current=True)
+                self.pushed.purge(each.path, keep_current=True)
 
     def _listed(self) -> dict[str, PushedDocument]:
-        return {each.path.removeprefix(_START): each for each in self._pushed.listed(start=_START)}
+        return {each.path.removeprefix(_START): each for each in self.pushed.listed(start=_START)}
 
 
 LedgerFiles = FolderFiles | PushedFiles

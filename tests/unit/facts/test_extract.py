@@ -250,15 +250,6 @@ def test_a_file_over_several_batches_is_complete_with_the_last() -> None:
     assert plan.files == last.completed
 
 
-def test_the_same_fact_from_two_batches_counts_once() -> None:
-    plan = plan_extraction({"a.md": "word " * 60}, {}, SMALL)
-    first, *others = run(plan, jsonl(PORT))
-
-    assert 1 == len(first.facts)
-    assert all(result.facts == () for result in others)
-    assert {1} == {result.skipped for result in others}
-
-
 BUSY = ProviderBusyError("It answered 500.", action="Try again later.")
 REFUSED = RequestRefusedError("It would not answer.", action="Ask for something else.")
 THREE = {f"{name}.md": f"{name} " * 35 for name in "abc"}

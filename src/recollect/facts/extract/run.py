@@ -37,7 +37,6 @@ from recollect.providers.registry import prepared_chat
 from recollect.records import dataclass
 from recollect.text.confined import read_inside
 from recollect.text.files import make_private_folder, replace_file
-from recollect.text.scripts import normalised
 from recollect.types import Degradation, Step, silent
 
 if TYPE_CHECKING:
@@ -103,38 +102,24 @@ class BatchResult:
 
 
 @explains_system_failures
+@dataclass(frozen=True)
 class Extractor:
     """Reads files, asks the language model about them, and stores the facts it finds."""
 
-    def __init__(
-        self,
-        workspace: Path,
-        *,
-        book: FactBook,
-        state: Path,
-        chat: Chat | None,
-        options: ExtractOptions,
-    ) -> None:
-        """Store the arguments.
-
-        Args:
-            workspace: nothing outside it is read.
-            book: stores the facts.
-            state: the file that remembers what was sent.
-            chat: the language model; None if none is configured.
-            options: which files to read if none are named, and how they are cut.
-
-        """
-        self._workspace = workspace
-        self._book = book
-        self._state = state
-        self._chat = chat
-        self._options = options
+    workspace: Path
+    """Nothing outside it is read."""
+    book: FactBook
+    state: Path
+    """The file that remembers what was sent."""
+    chat: Chat | None
+    """The language model; None if none is configured."""
+    options: ExtractOptions
+    """Which files to read if none are named, and how they are cut."""
 
     @property
     def has_sent(self) -> bool:
         """Whether a file of this memory was ever sent."""
-        return self._state.exists()
+        return self.state.exists()
 
     def plan(self, paths: Sequence[str] = ()) -> ExtractionPlan:
         """Return what would be sent; asks nothing.
@@ -144,8 +129,8 @@ class Extractor:
             NotFoundError: no file matches.
 
         """
-        files = self._files(paths or self._options.paths or DEFAULT_PATHS)
-        return plan_extraction(files, self._done(), self._options)
+        files = self._files(paths or self.options.paths or DEFAULT_PATHS)
+        return plan_extraction(files, self._done(), self.options)
 
     def run(self, paths: Sequence[str] = (), *, progress: Progress = silent) -> ExtractionReport:
         """Send new and changed files, and store the facts of each answer as it arrives.
@@ -156,7 +141,7 @@ class Extractor:
             ProviderSetupError: no language model is configured, or its key is missing.
 
         """
-        chat = prepared_chat(self._chat)
+        chat = prepared_chat(self.chat)
         plan = self.plan(paths)
         results: list[BatchResult] = []
         remembered: list[RememberReport] = []
@@ -174,7 +159,7 @@ class Extractor:
         return _report(plan, results, remembered, refused=refused)
 
     def _store(self, fact: ProposedFact) -> RememberReport:
-        return self._book.remember(
+        return self.book.remember(
             fact.text,
             category=fact.category,
             entity=fact.entity,
@@ -192,7 +177,7 @@ class Extractor:
                 raise UsageError(
                     f"{pattern} leaves the workspace.", action="Name files inside the workspace."
                 )
-            for each in find_matching(self._workspace, pattern):
+            for each in find_matching(self.workspace, pattern):
                 with suppress(OSError):  # too large, or not readable
                     content = read_inside(Path(each.file), each.boundary, max_bytes=_MOST_BYTES)
                     found[each.path] = content.decode("utf-8", errors="replace")
@@ -205,23 +190,23 @@ class Extractor:
 
     def _done(self) -> dict[str, str]:
         try:
-            done = json.loads(self._state.read_text(encoding="utf-8"))
+            done = json.loads(self.state.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return {}
         except ValueError:
             done = None
         if not isinstance(done, dict):
             raise StoreError(
-                f"{self._state}, the list of files that were sent already, is damaged.",
+                f"{self.state}, the list of files that were sent already, is damaged.",
                 action="Delete it; then every file is sent again.",
             )
         return {str(path): str(digest) for path, digest in done.items()}
 
     def _mark_done(self, files: Iterable[PlannedFile]) -> None:
         if digests := {file.path: file.digest for file in files}:
-            make_private_folder(self._state.parent)
+            make_private_folder(self.state.parent)
             content = json.dumps({**self._done(), **digests}, ensure_ascii=False, indent=1)
-            replace_file(self._state, content.encode(), private=True)
+            replace_file(self.state, content.encode(), private=True)
 
 
 def _report(
@@ -259,7 +244,6 @@ def ask(plan: ExtractionPlan, chat: Chat) -> Iterator[BatchResult]:
     """
     files = {file.path: file for file in plan.files}
     awaited = Counter(path for batch in plan.batches for path in batch.paths)
-    seen: set[str] = set()
     hopeless: Degradation | None = None
     for batch in plan.batches:
         if hopeless is not None:
@@ -273,13 +257,8 @@ def ask(plan: ExtractionPlan, chat: Chat) -> Iterator[BatchResult]:
                 hopeless = result.failure
         if result.failure is None:  # a failed batch leaves its files incomplete
             awaited.subtract(batch.paths)
-            fresh = tuple(_fresh(result.facts, seen))
-            result = replace(
-                result,
-                facts=fresh,
-                skipped=result.skipped + len(result.facts) - len(fresh),
-                completed=tuple(files[path] for path in batch.paths if awaited[path] <= 0),
-            )
+            completed = tuple(files[path] for path in batch.paths if awaited[path] <= 0)
+            result = replace(result, completed=completed)
         yield result
 
 
@@ -304,12 +283,3 @@ def _answered(batch: Batch, chat: Chat, *, options: ExtractOptions) -> BatchResu
         input_tokens=batch.input_tokens if answer.input_tokens is None else answer.input_tokens,
         output_tokens=answer.output_tokens or 0,
     )
-
-
-def _fresh(facts: Iterable[ProposedFact], seen: set[str]) -> Iterator[ProposedFact]:
-    """Yield the facts that no earlier batch yielded: blocks overlap."""
-    for fact in facts:
-        identity = normalised(fact.text)
-        if identity not in seen:
-            yield fact
-        seen.add(identity)
