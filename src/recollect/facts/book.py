@@ -89,21 +89,7 @@ class ImportReport:
 class FactBook:
     """Stores facts in the ledger and looks them up; the ledger is locked while it is written."""
 
-    def __init__(
-        self,
-        ledger: Ledger,
-        *,
-        meanings: Meanings,
-        now: Callable[[], datetime],
-    ) -> None:
-        """Store the arguments.
-
-        Args:
-            ledger: holds the facts.
-            meanings: compares facts by what they mean.
-            now: returns the current time.
-
-        """
+    def __init__(self, ledger: Ledger, *, meanings: Meanings, now: Callable[[], datetime]) -> None:
         self._ledger = ledger
         self._meanings = meanings
         self._now = now
@@ -132,7 +118,7 @@ class FactBook:
             category: the kind of fact.
             entity: the person or thing it is about.
             key: the property of the entity.
-            value: the value of the property. Facts with all three are compared with each other.
+            value: of the property. Facts with all three are compared with each other.
             tags: words to find it by.
             scope: who it applies to.
             valid_from: when it became valid; None is now.
@@ -198,10 +184,7 @@ class FactBook:
         return replace(done, notices=(*done.notices, *_not_compared(done), *_secret_notices(done)))
 
     def all(
-        self,
-        *,
-        scopes: frozenset[str] | None = None,
-        include_superseded: bool = False,
+        self, *, scopes: frozenset[str] | None = None, include_superseded: bool = False
     ) -> list[Fact]:
         """Return the valid facts; `scopes` None is the owner, who sees all of them."""
         facts = active(

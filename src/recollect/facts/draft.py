@@ -201,15 +201,7 @@ def remember(
     now: datetime,
     shares: Mapping[str, float] = NOTHING_KNOWN,
 ) -> RememberReport:
-    """Store a fact unless it is known; return what happened.
-
-    Args:
-        draft: of the ledger.
-        fact: to store; the facts in its `supersedes` are marked as superseded.
-        now: the current time.
-        shares: how near stored facts are in meaning, by id, as far as known.
-
-    """
+    """Store a fact unless it is known; the facts in its `supersedes` are marked as superseded."""
     fact = draft.with_free_id(fact)
     decision = decide(fact, draft.facts, now=now, shares=shares, forgotten=draft.state.forgotten)
     done = _applied(draft, fact, decision)

@@ -106,12 +106,7 @@ class Entry:
 
 
 def parse_entry(raw: str, *, category: str, derive: Callable[[str], str]) -> Entry:
-    """Return the fact that a bullet states.
-
-    Args:
-        raw: the bullet's line with its continuation lines.
-        category: of facts that do not name one.
-        derive: returns the id for the text of a bullet without one.
+    """Return the fact that a bullet states; `derive` gives the id of a text without one.
 
     Raises:
         EntryError: its record is broken, or it has no text.
@@ -157,15 +152,7 @@ def plain_entry(raw: str, *, category: str, derive: Callable[[str], str]) -> Ent
 
 
 def format_entry(fact: Fact, *, category: str, extra: Attributes = (), bullet: str = "- ") -> str:
-    """Return the line of a fact, without a line end.
-
-    Args:
-        fact: to write.
-        category: of the file, which is not repeated.
-        extra: unknown attributes of the entry that is rewritten.
-        bullet: start of the line.
-
-    """
+    """Return the line of a fact, without a line end; the category of the file is not repeated."""
     text = _IN_TEXT.sub(_reference, fact.text)
     if fact.is_superseded:
         text = f"{_STRIKE}{text}{_STRIKE}"

@@ -34,14 +34,7 @@ def active(
 
     A fact is valid from its `valid_from`, or else from its creation, until its `valid_until`, until
     its successor begins, or until it expires. One that was struck out by hand has no known end and
-    is never valid.
-
-    Args:
-        facts: all of them, by id.
-        now: the current time.
-        as_of: another moment to ask about.
-        include_superseded: also return facts that are no longer valid because of a successor.
-
+    is never valid. `include_superseded` adds those that are not valid because of a successor.
     """
     at = as_of or now
     successors = successors_of(facts)
@@ -59,14 +52,7 @@ def active(
 
 
 def end_of(fact: Fact, facts: Mapping[str, Fact], *, successor: str) -> datetime | None:
-    """Return when a fact is no longer valid, because of its own end, expiry or successor.
-
-    Args:
-        fact: the fact.
-        facts: all of them, by id.
-        successor: the id in `successors_of`; empty if it is not superseded.
-
-    """
+    """Return when a fact is no longer valid, because of its own end, expiry or successor."""
     ends = [each for each in (fact.valid_until, fact.expires) if each is not None]
     if successor:
         by = facts.get(successor)
@@ -158,11 +144,6 @@ def superseded(facts: Mapping[str, Fact], old_ids: tuple[str, ...], by: Fact) ->
     """Return the changed facts, by id, when one fact supersedes others.
 
     For an old fact that already has a successor, the end of its chain is superseded.
-
-    Args:
-        facts: all of them, by id.
-        old_ids: the facts to supersede.
-        by: the successor, new or stored.
 
     Raises:
         UsageError: the scopes differ, or the chain would become a cycle.

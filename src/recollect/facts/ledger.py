@@ -56,12 +56,6 @@ class Ledger:
     """The facts in some files."""
 
     def __init__(self, files: LedgerFiles) -> None:
-        """Store the argument.
-
-        Args:
-            files: where the facts are.
-
-        """
         self._files = files
 
     def read(self) -> LedgerState:

@@ -116,14 +116,7 @@ def category_of_file(name: str) -> str:
 
 
 def parse_page(name: str, text: str, *, derive: Callable[[str], str]) -> Page:
-    """Return the facts of a file, and what could not be read.
-
-    Args:
-        name: of the file, which tells the category.
-        text: of the file.
-        derive: returns the id for the text of a plain bullet.
-
-    """
+    """Return the facts of a file, and what could not be read; the name tells the category."""
     lines = tuple(_LINE.findall(text))
     conflicts = find_conflicts(lines)
     entries: list[PlacedEntry] = []
@@ -150,12 +143,6 @@ def visible_text(name: str, text: str, *, scopes: Iterable[str]) -> str:
     Threat: an agent that may see one user's facts reads their file, which also contains those of
     other users. Only the lines of visible facts are kept: anything else may be somebody's fact,
     struck out or misspelt. Line numbers do not change, and nothing follows the last visible fact.
-
-    Args:
-        name: of the file.
-        text: of the file.
-        scopes: the reader's, besides the global one.
-
     """
     allowed = frozenset(map(FactScope.parse, scopes))
     page = parse_page(name, text, derive=BulletIds())
@@ -172,13 +159,9 @@ def visible_text(name: str, text: str, *, scopes: Iterable[str]) -> str:
 
 
 def edited(page: Page, *, changed: Mapping[int, Fact | None], added: Sequence[Fact]) -> str:
-    """Return the text with some entries changed, removed or added; all other lines stay.
+    """Return the text with some entries changed or added; all other lines stay.
 
-    Args:
-        page: the parsed file.
-        changed: new facts by the first line of their entry; None removes the entry.
-        added: facts to append.
-
+    `changed` has the new facts by the first line of their entry; None removes the entry.
     """
     ending = _line_ending(page.lines)
     lines = list(page.lines)

@@ -185,25 +185,13 @@ class Fact:
 
 
 def mint_id(now: datetime, *, random_bits: int) -> str:
-    """Return a new id for this moment.
-
-    Args:
-        now: with a time zone.
-        random_bits: only the lowest `RANDOM_BITS` are used.
-
-    """
+    """Return a new id for this moment; only the lowest `RANDOM_BITS` of chance are used."""
     moment = int(now.timestamp() * 1000) % (1 << (_ID_BITS - RANDOM_BITS))
     return _encoded((moment << RANDOM_BITS) | (random_bits % (1 << RANDOM_BITS)))
 
 
 def derive_id(text: str, *, ordinal: int = 0) -> str:
-    """Return the id of a bullet without one: equal words give the same id.
-
-    Args:
-        text: of the bullet.
-        ordinal: number of bullets with the same words before it.
-
-    """
+    """Return the id of a bullet: that of its words, and of how many equal ones precede it."""
     digest = int(normalised_digest(f"{normalised(text)} #{ordinal}"), 16)
     return _encoded(digest % (1 << _ID_BITS))
 

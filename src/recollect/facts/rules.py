@@ -99,9 +99,9 @@ def decide(
     Args:
         fact: the new fact.
         facts: all stored facts, by id.
-        now: the current time, which tells which of them are valid.
+        now: the current time.
         shares: how near other facts are in meaning, by id, as far as known (`Meanings`).
-        forgotten: digests of normalised texts that extraction must not store again.
+        forgotten: digests of texts that extraction must not store again.
 
     Raises:
         NotFoundError: a fact that it supersedes does not exist.

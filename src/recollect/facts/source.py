@@ -40,16 +40,9 @@ class FactsSource(Source):
     is_joint = True  # a fact in one file may end a fact in another
 
     def __init__(self, files: LedgerFiles, *, store: Store) -> None:
-        """Store the arguments.
-
-        Args:
-            files: of the ledger.
-            store: the index, which tells whether the ledger changed.
-
-        """
         self._files = files
         self._folder = files.folder
-        self._store = store
+        self._store = store  # tells whether the ledger changed
         self._names: tuple[str, ...] = ()
         self._stats: dict[str, Stat] = {}
         self._recipe: str | None = None

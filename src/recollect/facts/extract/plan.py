@@ -116,14 +116,7 @@ def digest_of_text(text: str) -> str:
 def plan_extraction(
     files: Mapping[str, str], done: Mapping[str, str], options: ExtractOptions
 ) -> ExtractionPlan:
-    """Return what would be sent.
-
-    Args:
-        files: the texts by path.
-        done: the digests of the files that are done, by path.
-        options: how they are cut.
-
-    """
+    """Return what would be sent, given the texts of files and the digests of those done."""
     planned: list[PlannedFile] = []
     unchanged: list[str] = []
     blocks: list[list[FileBlock]] = []
