@@ -217,7 +217,7 @@ def test_superseding_the_wrong_way_round_proposes_to_take_it_back(memory: Memory
     memory.facts.supersede(tin.id, by=jar.id)
 
     errors = []
-    for old, new in ((jar, tin), (tin, jar), (tin, tin)):
+    for old, new in ((jar, tin), (tin, tin)):
         with pytest.raises(UsageError) as raised:
             memory.facts.supersede(old.id, by=new.id)
         errors.append(raised.value)
@@ -226,7 +226,7 @@ def test_superseding_the_wrong_way_round_proposes_to_take_it_back(memory: Memory
 
     assert f"{tin.id} cannot supersede {jar.id}, which supersedes it." == errors[0].message
     assert f"facts supersede --undo {tin.id}`" in errors[0].action
-    assert f"{jar.id} already supersedes {tin.id}." == errors[1].message
+    assert f"{tin.id} cannot supersede itself." == errors[1].message
     assert ["Tea is in the tin"] == [fact.text for fact in memory.facts.all()]
 
 

@@ -12,16 +12,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from recollect.errors import StoreError
-from recollect.facts.history import (
-    ended,
-    head,
-    no_such_fact,
-    restored,
-    resumed,
-    successors_of,
-    superseded,
-)
+from recollect.errors import StoreError, UsageError
+from recollect.facts.history import chain, no_such_fact, successors_of
 from recollect.facts.page import BulletIds, edited, parse_page
 from recollect.facts.record import (
     CATEGORIES,
@@ -218,8 +210,9 @@ def _applied(draft: Draft, fact: Fact, decision: Decision) -> RememberReport:
         case Verdict.FORGOTTEN:
             return RememberReport(fact, decision)
         case Verdict.SUPERSEDE:
-            bare = replace(fact, supersedes=())  # superseding fills in the ids that are valid
-            return RememberReport(_supersede(draft, bare, decision.others), decision)
+            others = [other.id for other in decision.others]  # of what it names, those at the end
+            bare = replace(fact, supersedes=())
+            return RememberReport(supersede_all(draft, others, by=bare), decision)
         case Verdict.CONTRADICTS:
             # Only a proposal: it must not count as superseding until a person says so.
             return RememberReport(draft.add(replace(fact, supersedes=())), decision)
@@ -228,33 +221,94 @@ def _applied(draft: Draft, fact: Fact, decision: Decision) -> RememberReport:
 
 
 def supersede(draft: Draft, old_id: str, *, by_id: str) -> SupersedeReport:
-    """Mark a fact as superseded by another stored fact."""
-    by = draft.fact(by_id)
-    old = draft.fact(old_id)
-    if _is_half_written(draft, old, by=by):
-        after = draft.put(replace(by, supersedes=tuple(dict.fromkeys([*by.supersedes, old.id]))))
-        return SupersedeReport(draft.put(ended(old, by=by)), after)
-    before = head(draft.facts, old.id)
-    after = _supersede(draft, by, (old,))
-    return SupersedeReport(draft.fact(before.id), after)
+    """Mark a fact as superseded by another stored fact; again if that was written only in part."""
+    by, old = draft.fact(by_id), draft.fact(old_id)
+    [target] = _targets(draft, (old.id,), by)
+    after = supersede_all(draft, (old.id,), by=by)
+    return SupersedeReport(draft.fact(target.id), after)
 
 
-def _is_half_written(draft: Draft, old: Fact, *, by: Fact) -> bool:
-    """Return whether only one of two facts names the other: the disk failed between their files."""
-    return successors_of(draft.facts).get(old.id) == by.id and (
-        old.superseded_by != by.id or old.id not in by.supersedes
-    )
+def supersede_all(draft: Draft, old_ids: Iterable[str], *, by: Fact) -> Fact:
+    """Let a new or stored fact supersede others; return it as stored."""
+    targets = _targets(draft, old_ids, by)
+    for old in targets:
+        if old.scope != by.scope:
+            raise UsageError(
+                f"{by.id} has the scope {by.scope} and cannot supersede {old.id}, which has the"
+                f" scope {old.scope}.",
+                action="Give both the same scope.",
+            )
+        if old.id == by.id:
+            raise UsageError(f"{by.id} cannot supersede itself.", action="Name another fact.")
+        if by.id in draft.facts and old in chain(draft.facts, by.id):
+            raise UsageError(
+                f"{by.id} cannot supersede {old.id}, which supersedes it.",
+                action=f"Run `recollect facts supersede --undo {by.id}` first.",
+            )
+    names = dict.fromkeys([*by.supersedes, *(old.id for old in targets)])
+    after = replace(by, supersedes=tuple(names))
+    after = draft.put(after) if by.id in draft.facts else draft.add(after)
+    for old in targets:
+        draft.put(_ended(old, by=by))
+    return after
+
+
+def _targets(draft: Draft, old_ids: Iterable[str], by: Fact) -> tuple[Fact, ...]:
+    """Return the ends of the chains of some facts, each once, or what comes before a fact there."""
+    found: dict[str, Fact] = {}
+    for old_id in old_ids:
+        steps = chain(draft.facts, old_id)
+        known = [step.id for step in steps]
+        target = steps[max(known.index(by.id) - 1, 0)] if by.id in known else steps[-1]
+        found[target.id] = target
+    return tuple(found.values())
 
 
 def restore(draft: Draft, fact_id: str) -> RestoreReport:
     """Make a superseded fact valid again; its successors stay."""
-    before = draft.fact(fact_id)
-    changed = restored(draft.facts, fact_id)
-    for after in changed.values():
-        draft.put(after)
-    named = dict.fromkeys([before.superseded_by, *changed])
-    others = (draft.facts[each] for each in named if each in draft.facts and each != fact_id)
-    return RestoreReport(changed[fact_id], tuple(others))
+    fact = draft.fact(fact_id)
+    successor = successors_of(draft.facts).get(fact_id)
+    if successor is None:
+        raise UsageError(
+            f"{fact_id} is not superseded.",
+            action="`recollect facts list --include-superseded` shows which facts are.",
+        )
+    after = draft.put(_resumed(fact, after=draft.facts.get(successor)))
+    others = [draft.facts[successor]] if successor in draft.facts else []
+    for other in list(draft.facts.values()):
+        if fact_id in other.supersedes and other.scope == fact.scope:
+            left = tuple(name for name in other.supersedes if name != fact_id)
+            draft.put(replace(other, supersedes=left))
+            others += [other] if other.id != successor else []
+    return RestoreReport(after, tuple(draft.facts[other.id] for other in others))
+
+
+def _resumed(fact: Fact, *, after: Fact | None) -> Fact:
+    """Return a fact that is valid again because its successor no longer is.
+
+    An end before its successor began is the fact's own and stays.
+    """
+    end = fact.valid_until
+    if after is not None and end is not None:
+        limit = _end_by(fact, after)
+        if limit is not None and end < limit:
+            return replace(fact, superseded_by="")
+    return replace(fact, superseded_by="", valid_until=None)
+
+
+def _ended(old: Fact, *, by: Fact) -> Fact:
+    """Return a fact that another one superseded."""
+    ends = (old.valid_until, _end_by(old, by))
+    end = min((moment for moment in ends if moment is not None), default=None)
+    return replace(old, superseded_by=by.id, valid_until=end)
+
+
+def _end_by(old: Fact, by: Fact) -> datetime | None:
+    """Return when a fact ends because another superseded it."""
+    if by.begins is not None and old.valid_from is not None:
+        # A successor may begin before the fact that it corrects.
+        return max(by.begins, old.valid_from)
+    return by.begins
 
 
 def forget(draft: Draft, fact_id: str) -> Fact:
@@ -264,8 +318,8 @@ def forget(draft: Draft, fact_id: str) -> Fact:
     forgotten = draft.forget(fact_id)
     left = tuple(each for each, successor in successors.items() if successor == fact_id)
     for old_id in left:
-        old = resumed(draft.fact(old_id), after=forgotten)
-        draft.put(old if heir is None else ended(old, by=heir))
+        old = _resumed(draft.fact(old_id), after=forgotten)
+        draft.put(old if heir is None else _ended(old, by=heir))
     if heir is not None:
         names = (each for each in (*heir.supersedes, *left) if each != fact_id)
         draft.put(replace(heir, supersedes=tuple(dict.fromkeys(names))))
@@ -334,12 +388,3 @@ def _not_taken(known: Fact, fact: Fact) -> tuple[str, ...]:
         return ()
     action = f"Edit its line in memory/facts, or forget {known.id} and state it again."
     return (f"Ignored, because it is known as {known.id}: {', '.join(left)}. {action}",)
-
-
-def _supersede(draft: Draft, fact: Fact, others: tuple[Fact, ...]) -> Fact:
-    changed = superseded(draft.facts, tuple(other.id for other in others), by=fact)
-    if fact.id not in draft.facts:
-        draft.add(changed[fact.id])
-    for after in changed.values():
-        draft.put(after)
-    return changed[fact.id]

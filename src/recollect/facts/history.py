@@ -7,7 +7,6 @@ written or edited by hand still counts.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -100,11 +99,6 @@ def cycles(facts: Mapping[str, Fact]) -> list[tuple[str, ...]]:
     return found
 
 
-def head(facts: Mapping[str, Fact], fact_id: str) -> Fact:
-    """Return the last fact in a fact's chain of successors."""
-    return chain(facts, fact_id)[-1]
-
-
 def chain(facts: Mapping[str, Fact], fact_id: str) -> tuple[Fact, ...]:
     """Return a fact followed by its successors; raise UsageError if they form a cycle."""
     if fact_id not in facts:
@@ -138,95 +132,6 @@ def lineage(facts: Mapping[str, Fact], fact_id: str) -> tuple[Fact, ...]:
     after = chain(facts, fact_id)
     before = [each for each in ancestors(facts[fact_id], facts) if each not in after]
     return (*before, *after)
-
-
-def superseded(facts: Mapping[str, Fact], old_ids: tuple[str, ...], by: Fact) -> dict[str, Fact]:
-    """Return the changed facts, by id, when one fact supersedes others.
-
-    For an old fact that already has a successor, the end of its chain is superseded.
-
-    Raises:
-        UsageError: the scopes differ, or the chain would become a cycle.
-
-    """
-    heads = {old.id: old for old_id in old_ids for old in [head(facts, old_id)]}
-    for old in heads.values():
-        if old.scope != by.scope:
-            raise UsageError(
-                f"{by.id} has the scope {by.scope} and cannot supersede {old.id}, which has the"
-                f" scope {old.scope}.",
-                action="Give both the same scope.",
-            )
-        if old.id == by.id:
-            is_itself = by.id in old_ids
-            raise UsageError(
-                f"{by.id} cannot supersede itself."
-                if is_itself
-                else f"{by.id} already supersedes {', '.join(old_ids)}.",
-                action="Name another fact." if is_itself else "There is nothing to do.",
-            )
-        if by.id in facts and old.id in {step.id for step in chain(facts, by.id)}:
-            raise UsageError(
-                f"{by.id} cannot supersede {old.id}, which supersedes it.",
-                action=f"Run `recollect facts supersede --undo {by.id}` first.",
-            )
-    names = tuple(dict.fromkeys([*by.supersedes, *heads]))
-    kept = tuple(name for name in names if name in heads or name not in old_ids)
-    changed = {old.id: ended(old, by=by) for old in heads.values()}
-    changed[by.id] = replace(by, supersedes=kept)
-    return changed
-
-
-def restored(facts: Mapping[str, Fact], fact_id: str) -> dict[str, Fact]:
-    """Return the changed facts, by id, when a superseded fact is valid again.
-
-    Raises:
-        UsageError: it is not superseded.
-
-    """
-    if fact_id not in facts:
-        raise no_such_fact(fact_id)
-    fact = facts[fact_id]
-    successor = successors_of(facts).get(fact_id)
-    if successor is None:
-        raise UsageError(
-            f"{fact_id} is not superseded.",
-            action="`recollect facts list --include-superseded` shows which facts are.",
-        )
-    changed = {
-        other.id: replace(other, supersedes=tuple(n for n in other.supersedes if n != fact_id))
-        for other in facts.values()
-        if fact_id in other.supersedes and other.scope == fact.scope
-    }
-    return {fact_id: resumed(fact, after=facts.get(successor)), **changed}
-
-
-def resumed(fact: Fact, *, after: Fact | None) -> Fact:
-    """Return a fact that is valid again because its successor no longer is.
-
-    An end before its successor began is the fact's own and stays.
-    """
-    end = fact.valid_until
-    if after is not None and end is not None:
-        limit = _end_by(fact, after)
-        if limit is not None and end < limit:
-            return replace(fact, superseded_by="")
-    return replace(fact, superseded_by="", valid_until=None)
-
-
-def ended(old: Fact, *, by: Fact) -> Fact:
-    """Return a fact that another one superseded."""
-    ends = (old.valid_until, _end_by(old, by))
-    end = min((moment for moment in ends if moment is not None), default=None)
-    return replace(old, superseded_by=by.id, valid_until=end)
-
-
-def _end_by(old: Fact, by: Fact) -> datetime | None:
-    """Return when a fact ends because another superseded it."""
-    if by.begins is not None and old.valid_from is not None:
-        # A successor may begin before the fact that it corrects.
-        return max(by.begins, old.valid_from)
-    return by.begins
 
 
 def no_such_fact(fact_id: str) -> NotFoundError:

@@ -30,7 +30,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from recollect.errors import ProviderError
-from recollect.facts.history import active, head
+from recollect.facts.history import active, chain
 from recollect.facts.record import EXPLICIT, normalised_digest
 from recollect.ingest.spaces import held_space
 from recollect.providers.base import READS_ENOUGH
@@ -108,8 +108,8 @@ def decide(
 
     """
     if fact.supersedes:
-        heads = {each.id: each for old_id in fact.supersedes for each in [head(facts, old_id)]}
-        return _requested(fact, tuple(heads.values()))
+        ends = [chain(facts, old_id)[-1] for old_id in fact.supersedes]
+        return _requested(fact, tuple({each.id: each for each in ends}.values()))
     if fact.provenance not in EXPLICIT and normalised_digest(fact.text) in forgotten:
         return Decision(Verdict.FORGOTTEN, (), "it was forgotten on purpose")
     peers = [each for each in active(facts, now=now) if each.scope == fact.scope]
