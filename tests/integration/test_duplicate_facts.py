@@ -116,7 +116,7 @@ def test_remember_proposes_the_command_that_merges(run: Run) -> None:
 
     assert "but it may repeat this fact (the same words in another form or order):" in shown.stdout
     assert {KNOWN, REWORDED} == {each["text"] for each in known["duplicates"]}
-    assert {each["command"] for each in known["duplicates"]} <= {*known["commands"]}
+    assert 2 == len(known["commands"])
 
     [command] = re.findall(r"→ `([^`]+)` merges them", shown.stdout)
     assert 0 == run(*shlex.split(command)[3:]).returncode

@@ -184,7 +184,7 @@ def test_facts_are_imported_as_export_prints_them(run: Run, tmp_path: Path) -> N
     refused = run("-w", str(tmp_path), "facts", "import", str(wrong))
 
     assert "2 added, 0 already known\n" == brought.stdout
-    assert "line 1: 'text' is not text" in refused.stderr
+    assert "Line 1 is not a fact: 'text' is not text" in refused.stderr
 
 
 def test_importing_tells_of_contradictions(memory: Memory) -> None:

@@ -9,7 +9,7 @@ invisible characters, `<!--` and the like are written as HTML references (`&#10;
 renders as the character.
 
 A line of JSON has the same attributes by their JSON names. Importing is strict: one wrong line
-rejects all of them, and the error lists the wrong ones, because half an import is worse than none.
+rejects all of them, because half an import is worse than none.
 
 This module knows one entry, not the file around it.
 """
@@ -35,7 +35,6 @@ from recollect.facts.record import (
     member_of,
     moment_of,
     moment_text,
-    nearest_name,
 )
 from recollect.facts.scope import GLOBAL, FactScope
 from recollect.records import dataclass
@@ -62,8 +61,6 @@ _FIELDS = {
 _NAMES = {"id": "id", "text": "text"} | {each.name: name for name, each in _FIELDS.items()}
 _JSON_NAMES = {each.name: _NAMES[each.field] for each in members_of(Fact)}
 """Names of attributes by those of their JSON members."""
-_MAX_NAMED = 10
-"""Wrong lines listed in an error; the rest are counted."""
 _RECORD = re.compile(
     rf"<!--\s*(?=f-|(?:{'|'.join(_FIELDS)})=)(?P<body>(?:(?!<!--|-->).)*)-->", re.DOTALL
 )
@@ -84,10 +81,6 @@ _UNSEEN = (
 _IN_TEXT = re.compile(rf"[{_UNSEEN}]|&(?=#)|<(?=!--)|^ |^~|^`(?=``)| $|~$")
 _IN_VALUE = re.compile(rf"[{_UNSEEN}\"<>]|&(?=#)")
 _BARE = re.compile(r"[^\s\"&]+")
-
-
-_REMAINS = re.compile(rf"<!--|(?<![\w-]){ID_PATTERN}(?![\w-])")
-_LIMITED = re.compile(r"scope|user:|agent:|session:|superseded|valid-|expires", re.IGNORECASE)
 
 
 class EntryError(Exception):
@@ -131,24 +124,6 @@ def parse_entry(raw: str, *, category: str, derive: Callable[[str], str]) -> Ent
         raise EntryError(f"cannot be read: {error.message} {error.action}") from error
     extra = tuple((name, value) for name, value in attributes.items() if name not in _FIELDS)
     return Entry(fact, extra, has_record=bool(fact_id))
-
-
-def plain_entry(raw: str, *, category: str, derive: Callable[[str], str]) -> Entry | None:
-    """Return what a bullet with a broken record says, without its details.
-
-    None if that cannot be told, or if the record may have limited who sees it, or when.
-    """
-    begin = BULLET.match(raw)
-    shown = raw[begin.end() if begin else 0 :]
-    broken = _REMAINS.search(shown)
-    if broken is None or _LIMITED.search(shown, broken.start()) or shown.count("<!--") > 1:
-        return None
-    text, is_struck = _text(shown[: broken.start()].rstrip(_BLANK), is_superseded=False)
-    if not text.strip():
-        return None
-    successor = NO_SUCCESSOR if is_struck else ""
-    fact = Fact(id=derive(text), text=text, category=category, superseded_by=successor)
-    return Entry(fact, has_record=False)
 
 
 def format_entry(fact: Fact, *, category: str, extra: Attributes = (), bullet: str = "- ") -> str:
@@ -336,37 +311,27 @@ def exported(facts: Iterable[Fact]) -> Iterator[str]:
 
 
 def imported(lines: Iterable[str]) -> tuple[Fact, ...]:
-    """Return the facts in exported lines.
-
-    Blank lines are skipped. Ids are kept; a fact without one gets one by its words.
+    """Return the facts in exported lines; one without an id gets that of its words.
 
     Raises:
-        UsageError: some lines are not facts; lists their numbers.
+        UsageError: a line is not a fact; names its number.
 
     """
     facts: dict[str, Fact] = {}
-    wrong: list[str] = []
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
             fact = _fact_of_json(line)
-        except UsageError as error:
-            wrong.append(f"line {number}: {error.message}")
-        except json.JSONDecodeError as error:
-            wrong.append(f"line {number}: not JSON ({error.msg} at column {error.colno})")
-        except ValueError as error:
-            wrong.append(f"line {number}: {error}")
-        else:
             if fact.id in facts:
-                wrong.append(f"line {number}: {fact.id} occurs twice")
-            facts[fact.id] = fact
-    if wrong:
-        more = f"; and {len(wrong) - _MAX_NAMED} more" if len(wrong) > _MAX_NAMED else ""
-        raise UsageError(
-            f"The facts cannot be read: {'; '.join(wrong[:_MAX_NAMED])}{more}.",
-            action="Import what `recollect facts export` prints; nothing was imported.",
-        )
+                raise ValueError(f"{fact.id} occurs twice")  # noqa: TRY301 - of this line, too
+        except (UsageError, ValueError) as error:
+            reason = error.message if isinstance(error, UsageError) else str(error)
+            raise UsageError(
+                f"Line {number} is not a fact: {reason.rstrip('.')}.",
+                action="Correct it and import again; nothing was imported.",
+            ) from error
+        facts[fact.id] = fact
     return tuple(facts.values())
 
 
@@ -374,15 +339,15 @@ def _fact_of_json(line: str) -> Fact:
     try:
         members = json.loads(line)
     except RecursionError:
-        raise ValueError("nested too deeply") from None
+        raise ValueError("it is nested too deeply") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"it is not JSON ({error.msg} at column {error.colno})") from error
     if not isinstance(members, dict):
-        raise ValueError("not a JSON object")  # noqa: TRY004 - a line of a file, not an argument
+        raise ValueError("it is not a JSON object")  # noqa: TRY004 - a line of a file, not an argument
     attributes: dict[str, str] = {}
     for name, value in members.items():
         if name not in _JSON_NAMES:
-            near = nearest_name(name, _JSON_NAMES)
-            hint = f"; did you mean {near!r}?" if near else ""
-            raise ValueError(f"unknown field {name!r}{hint}")
+            raise ValueError(f"the field {name!r} is unknown")
         if value is not None:  # null counts as missing
             attributes[_JSON_NAMES[name]] = _attribute_of_json(name, value)
     if "text" not in attributes:

@@ -18,13 +18,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.errors import (
-    NotFoundError,
-    StoreBusyError,
-    StoreError,
-    StoreFullError,
-    StoreReadOnlyError,
-)
+from recollect.errors import NotFoundError, StoreBusyError, StoreError
 from recollect.ingest.read import read
 from recollect.records import dataclass
 from recollect.text.confined import (
@@ -61,7 +55,6 @@ _MAX_FILE_BYTES = 16 * 1024 * 1024
 """A file of a thousand facts has a tenth of it."""
 _WAIT_SECONDS = 10.0
 _POLL_SECONDS = 0.01
-_FULL = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
 _LOCK_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _START = f"{FACTS_FOLDER}/"
 
@@ -279,18 +272,13 @@ def _os_errors_explained(folder: Path) -> Iterator[None]:
             action="Check the disk, then run the same again.",
         ) from error
     except OSError as error:
-        if error.errno in _FULL:
-            raise StoreFullError(
-                f"The disk of {folder} is full: facts were not written.",
-                action="Free space and run again; what was there is intact.",
-            ) from error
-        if error.errno == errno.ELOOP:
-            raise StoreError(
-                f"{folder / LOCK} is a link.", action="Remove it; it is created again."
-            ) from error
-        raise StoreReadOnlyError(
-            f"Facts cannot be written to {folder} ({error.strerror}).",
-            action="Change the permissions of the folder.",
+        is_link = error.errno == errno.ELOOP
+        reason = f"{LOCK} is a link" if is_link else error.strerror
+        raise StoreError(
+            f"Facts cannot be written to {folder} ({reason}).",
+            action="Remove it; it is created again."
+            if is_link
+            else "Check the disk and the permissions of the folder; what was there is intact.",
         ) from error
 
 

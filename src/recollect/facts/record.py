@@ -246,18 +246,13 @@ def category_of(name: str, *, known: Iterable[str] = CATEGORIES) -> str:
     wanted = name.strip().lower()
     if wanted in names:
         return wanted
-    near = nearest_name(wanted, names)
-    hint = f"Did you mean {near}? " if near else ""
+    import difflib  # noqa: PLC0415 - only for a mistake
+
+    near = difflib.get_close_matches(wanted, names, n=1)
+    hint = f"Did you mean {near[0]}? " if near else ""
     raise UsageError(
         f"There is no category {name!r}.", action=f"{hint}Choose one of {', '.join(names)}."
     )
-
-
-def nearest_name(name: str, known: Iterable[str]) -> str:
-    """Return the known name that a wrong one most resembles; empty if none does."""
-    import difflib  # noqa: PLC0415 - only for a mistake
-
-    return next(iter(difflib.get_close_matches(name, list(known), n=1)), "")
 
 
 def extracted_category(name: str) -> str:

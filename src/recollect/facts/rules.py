@@ -36,6 +36,7 @@ from recollect.ingest.spaces import held_space
 from recollect.providers.base import READS_ENOUGH
 from recollect.providers.deadline import within
 from recollect.records import dataclass
+from recollect.shape import Shape
 from recollect.text.claims import Wording, compare_claims
 from recollect.text.scripts import normalised
 from recollect.types import Role, silent
@@ -194,6 +195,7 @@ def _file_of(fact: Fact) -> str:
 class Duplicate:
     """A stored fact that says the same as a new one, or seems to."""
 
+    shape = Shape(hidden="is_sure", merged="fact")
     fact: Fact
     reason: str
     is_sure: bool = False
@@ -256,12 +258,9 @@ class Meanings:
     ) -> tuple[Provider | None, dict[str, Vector]]:
         """Return the vectors of the texts that the provider reads, by the ids of the facts."""
         provider = self.chain.choose(held, progress=silent, retry=False).provider
-        vectors: dict[str, Vector] = {}
         if provider is None:
-            return None, vectors
+            return None, {}
         readable = [fact for fact in facts if provider.reads(fact.text) >= READS_ENOUGH]
-        for start in range(0, len(readable), provider.limits.texts):
-            part = readable[start : start + provider.limits.texts]
-            embedded = provider.embed([fact.text for fact in part], role=Role.DOCUMENT)
-            vectors |= {fact.id: vector for fact, vector in zip(part, embedded, strict=True)}
-        return provider, vectors
+        part = readable[: provider.limits.texts]
+        vectors = provider.embed([fact.text for fact in part], role=Role.DOCUMENT)
+        return provider, {fact.id: vector for fact, vector in zip(part, vectors, strict=True)}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from recollect.facts.extract.plan import ExtractionPlan
     from recollect.facts.extract.run import ExtractionReport
     from recollect.facts.record import Fact
-    from recollect.facts.rules import Verdict
+    from recollect.facts.rules import Duplicate, Verdict
     from recollect.reports import Failure
     from recollect.shape import Json
     from recollect.shells.render.shared import Line
@@ -58,16 +58,6 @@ class FactList:
 
 
 @dataclass(frozen=True, slots=True)
-class NamedDuplicate:
-    """A fact that may say the same, and the command that merges the two."""
-
-    id: str
-    text: str
-    reason: str
-    command: str
-
-
-@dataclass(frozen=True, slots=True)
 class RememberedFact:
     """The JSON of `remember`: the fact, and what became of it."""
 
@@ -76,7 +66,7 @@ class RememberedFact:
     verdict: Verdict
     reason: str
     others: tuple[str, ...]
-    duplicates: tuple[NamedDuplicate, ...]
+    duplicates: tuple[Duplicate, ...]
     commands: tuple[str, ...]
     notices: tuple[str, ...]
 
@@ -159,15 +149,7 @@ def remembered_fact(remembered: RememberReport, *, program: str) -> RememberedFa
         decision.verdict,
         decision.reason,
         others=_ids(decision.others),
-        duplicates=tuple(
-            NamedDuplicate(
-                each.fact.id,
-                each.fact.text,
-                each.reason,
-                _supersede(remembered.fact, each.fact, program),
-            )
-            for each in decision.duplicates
-        ),
+        duplicates=decision.duplicates,
         commands=tuple(command for command, _ in _proposals(remembered, program)),
         notices=tuple(remembered_notices(remembered)),
     )
