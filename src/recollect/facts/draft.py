@@ -36,8 +36,7 @@ if TYPE_CHECKING:
 
 MAX_FILE_FACTS = 1000
 """About 250 kB, which editors and diffs handle well; then the category gets another file."""
-_SUBJECT = ("entity", "key", "value")
-_DETAILS = ("category", *_SUBJECT, "tags")
+_DETAILS = ("category", "entity", "key", "value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,46 +340,44 @@ def _completed(draft: Draft, decision: Decision, fact: Fact) -> RememberReport:
     known = decision.others[0]
     if fact.provenance not in EXPLICIT:
         return RememberReport(known, decision)
-    is_trusted = fact.confidence >= known.confidence
-    after = _with_details(known, fact) if is_trusted else known
-    if fact.expires is not None:
-        after = replace(after, decay=fact.decay, expires=fact.expires)
+    after = _with_details(known, fact)
     notices = _not_taken(after, fact)
     if after == known:
         return RememberReport(known, decision, notices)
-    names = [name for name in (*_DETAILS, "expires") if _of(after, name) != _of(known, name)]
+    named = (*_DETAILS, "tags", "expires")
+    names = [name for name in named if getattr(after, name) != getattr(known, name)]
     reason = f"it was known; updated: {', '.join(names)}"
     return RememberReport(draft.put(after), Decision(Verdict.UPDATE, (known,), reason), notices)
 
 
-def _of(fact: Fact, name: str) -> object:
-    return getattr(fact, name)
-
-
 def _with_details(known: Fact, fact: Fact) -> Fact:
     """Return a known fact with the details that only the new one of the same text has."""
-    given = {name: str(_of(fact, name)) for name in _SUBJECT if _of(fact, name)}
-    had = {name: str(_of(known, name)) for name in _SUBJECT}
-    if any(had[name] and normalised(had[name]) != normalised(given[name]) for name in given):
-        given = {}  # they describe another entity
-    subject = {name: had[name] or given.get(name, "") for name in _SUBJECT}
-    return replace(
-        known,
-        category=fact.category if known.category == DEFAULT_CATEGORY else known.category,
-        entity=subject["entity"],
-        key=subject["key"],
-        value=subject["value"],
-        tags=tuple(dict.fromkeys([*known.tags, *fact.tags])),
-    )
+    taken: dict[str, object] = {}
+    if fact.confidence >= known.confidence:
+        differing = _differing(known, fact)
+        if known.category != DEFAULT_CATEGORY:
+            differing.pop("category", None)
+        if any(getattr(known, name) for name in differing.keys() - {"category"}):
+            differing = {}  # they describe another entity
+        taken = differing
+        taken["tags"] = tuple(dict.fromkeys([*known.tags, *fact.tags]))
+    if fact.expires is not None:
+        taken |= {"decay": fact.decay, "expires": fact.expires}
+    return replace(known, **taken)  # type: ignore[arg-type]  # fields of a Fact
+
+
+def _differing(known: Fact, fact: Fact) -> dict[str, object]:
+    """Return the details that a fact has otherwise than the known one."""
+    return {
+        name: given
+        for name in _DETAILS
+        if (given := getattr(fact, name)) not in {"", DEFAULT_CATEGORY}
+        and normalised(given) != normalised(getattr(known, name))
+    }
 
 
 def _not_taken(known: Fact, fact: Fact) -> tuple[str, ...]:
-    left = [
-        f"{name} {given}"
-        for name in ("category", *_SUBJECT)
-        if (given := str(_of(fact, name))) not in {"", DEFAULT_CATEGORY}
-        and normalised(given) != normalised(str(_of(known, name)))
-    ]
+    left = [f"{name} {given}" for name, given in _differing(known, fact).items()]
     left += [f"tag {tag}" for tag in fact.tags if tag not in known.tags]
     if fact.valid_from not in {None, known.valid_from}:
         left.append("when it began")

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from recollect.facts.page import Page
+    from recollect.facts.scope import FactScope
     from recollect.types import Document
+
+    _Found = tuple[Fact, "Place"]
 
 _DEFAULTS = {each.name: each.default for each in fields(Fact)}
 _JOINED = frozenset({"tags", "supersedes"})
@@ -117,24 +120,59 @@ def state_of(
     digests: Mapping[str, str],
 ) -> LedgerState:
     """Return the content of all pages; entries with one id are combined if they can be."""
-    collected = _Collected(forgotten)
     problems = list(unusable.values())
+    entries: dict[str, list[_Found]] = {}
     for name, page in pages.items():
         problems += page.problems
         for placed in page.entries:
+            fact = placed.entry.fact
             place = Place(name, placed.first + 1, placed.end, is_plain=not placed.entry.has_record)
-            problems += collected.add(placed.entry.fact, place)
-    facts, places = collected.facts, collected.places
+            if fact.id in forgotten and not place.is_plain:
+                problems.append(Problem(name, place.line, *_forgotten(fact.id)))
+            else:
+                entries.setdefault(fact.id, []).append((fact, place))
+    facts: dict[str, Fact] = {}
+    places: dict[str, Place] = {}
+    copies: dict[str, tuple[Place, ...]] = {}
+    for found in entries.values():
+        for statement in _statements(found):
+            (fact, place), *others = statement
+            for other, copy in others:
+                fact, differing = merged(fact, other)
+                problems += [_repeated(copy, first=place, differing=differing)] if differing else []
+            if fact.id in facts:
+                problems.append(_repeated(place, first=places[fact.id]))
+                fact = renamed(fact)
+                while fact.id in facts or fact.id in entries:
+                    fact = replace(fact, id=next_id(fact.id))
+            facts[fact.id], places[fact.id] = fact, place
+            if others:
+                copies[fact.id] = tuple(copy for _, copy in others)
     problems += _broken_chains(facts, places)
     return LedgerState(
         MappingProxyType(facts),
         MappingProxyType(places),
         tuple(sorted(problems, key=lambda problem: (problem.file, problem.line))),
         forgotten,
-        {fact_id: tuple(found) for fact_id, found in collected.copies.items()},
+        copies,
         pages,
         unusable,
         digests,
+    )
+
+
+def _statements(found: list[_Found]) -> list[list[_Found]]:
+    """Return the entries with one id by their text and scope, those that keep the id first.
+
+    A superseded one keeps it, because its successor names it: the others are valid.
+    """
+    if len(found) == 1:
+        return [found]
+    statements: dict[tuple[str, FactScope], list[_Found]] = {}
+    for fact, place in found:
+        statements.setdefault((fact.text, fact.scope), []).append((fact, place))
+    return sorted(
+        statements.values(), key=lambda each: not any(fact.superseded_by for fact, _ in each)
     )
 
 
@@ -148,50 +186,6 @@ def _previous_values(fact: Fact, facts: Mapping[str, Fact]) -> str:
     previous = (each.value for each in ancestors(fact, facts))
     values = [each for each in dict.fromkeys(previous) if each not in {"", fact.value}]
     return f"formerly {', '.join(values[-_PREVIOUS_VALUES:])}" if values else ""
-
-
-class _Collected:
-    """The facts of the entries read so far."""
-
-    def __init__(self, forgotten: frozenset[str]) -> None:
-        self.facts: dict[str, Fact] = {}
-        self.places: dict[str, Place] = {}
-        self.copies: dict[str, list[Place]] = {}
-        self._forgotten = forgotten
-
-    def add(self, fact: Fact, place: Place) -> list[Problem]:
-        """Take in the fact of an entry; return what is wrong with it."""
-        if fact.id in self._forgotten and not place.is_plain:
-            return [Problem(place.file, place.line, *_forgotten(fact.id))]
-        if fact.id not in self.facts:
-            self.facts[fact.id], self.places[fact.id] = fact, place
-            return []
-        first = self.places[fact.id]
-        both = merged(self.facts[fact.id], fact)
-        if both is None:
-            self._add_other(fact, place)
-            return [_repeated(place, first=first)]
-        self.facts[fact.id], differing = both
-        self.copies.setdefault(fact.id, []).append(place)
-        return [_repeated(place, first=first, differing=differing)] if differing else []
-
-    def _add_other(self, fact: Fact, place: Place) -> None:
-        """Take in a fact whose id another statement has.
-
-        The superseded one keeps the id, by which its successor names it: the other is valid.
-        """
-        known = self.facts[fact.id]
-        copies: list[Place] = []
-        if fact.superseded_by and not known.superseded_by:
-            copies = self.copies.pop(fact.id, [])
-            place, self.places[fact.id] = self.places[fact.id], place
-            fact, self.facts[fact.id] = known, fact
-        other = renamed(fact)
-        while other.id in self.facts:
-            other = replace(other, id=next_id(other.id))
-        self.facts[other.id], self.places[other.id] = other, place
-        if copies:
-            self.copies[other.id] = copies
 
 
 def forgotten_lines(fact: Fact) -> tuple[str, str]:
@@ -237,15 +231,12 @@ def _forgotten(fact_id: str) -> tuple[str, str]:
     )
 
 
-def merged(one: Fact, other: Fact) -> tuple[Fact, tuple[str, ...]] | None:
+def merged(one: Fact, other: Fact) -> tuple[Fact, tuple[str, ...]]:
     """Return the combination of two facts with one id, and where only the first one counts.
 
     A merge leaves both of a fact that one side changed. Which side is newer is unknown, so what
-    either side added counts: a successor, a detail, a tag. None if words or scope differ: they are
-    two statements, and none of them may be lost.
+    either side added counts: a successor, a detail, a tag.
     """
-    if (one.text, one.scope) != (other.text, other.scope):
-        return None
     differing: list[str] = []
     taken: dict[str, object] = {}
     for name, usual in _DEFAULTS.items():

@@ -160,6 +160,18 @@ def test_of_an_id_that_stands_twice_the_first_counts_and_the_second_is_told(fold
     assert [("fact.md", 2)] == [(problem.file, problem.line) for problem in state.problems]
 
 
+def test_of_an_id_in_two_scopes_both_facts_are_kept(folder: Path) -> None:
+    own = RECORD.replace(" by=", " scope=user:ada by=")
+    written(folder, "fact.md", f"- one {RECORD}\n- one {own}\n- ~~two~~ {RECORD}\n")
+
+    facts = Ledger(FolderFiles(folder)).read().facts
+
+    assert [("two", "global"), ("one", "global"), ("one", "user:ada")] == [
+        (fact.text, str(fact.scope)) for fact in facts.values()
+    ]
+    assert "two" == facts[ID].text  # the superseded one keeps the id
+
+
 def test_an_open_fence_or_comment_hides_nothing(folder: Path) -> None:
     written(folder, "fact.md", f"```\n- one {RECORD}\n<!-- open\n- two\n- three <!-- x -->\n")
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from recollect.facts.record import NO_SUCCESSOR, Fact
-from recollect.facts.scope import FactScope
 from recollect.facts.state import merged, renamed
 
 ID, NEXT, THIRD = "f-06e5p3v8m1q0x", "f-06e5p3v8m1q0y", "f-06e5p3v8m1q0z"
@@ -53,11 +52,6 @@ def test_an_end_before_the_beginning_is_not_taken() -> None:
     one, other = replace(FACT, valid_from=JUNE), replace(FACT, valid_until=MAY)
 
     assert (one, ("valid_until",)) == merged(one, other)
-
-
-def test_other_words_or_another_scope_are_another_statement() -> None:
-    assert merged(FACT, replace(FACT, text="Ada prefers light mode")) is None
-    assert merged(FACT, replace(FACT, scope=FactScope.parse("user:ada"))) is None
 
 
 def test_a_renamed_statement_keeps_its_id_from_one_reading_to_the_next() -> None:

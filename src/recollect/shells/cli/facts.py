@@ -260,15 +260,14 @@ def import_facts(options: SharedOptions, *, file: Path, force: bool) -> None:
 
 
 def _read(file: Path, *, workspace: Path) -> str:
-    is_piped = str(file) == "-"
-    if not is_piped and not file.is_file():
-        raise NotFoundError(
-            f"There is no file {file}.", action="`recollect facts export > FILE` writes one."
-        )
     try:
-        if is_piped:
+        if str(file) == "-":
             return sys.stdin.buffer.read().decode("utf-8-sig")
         return read_named(file, workspace, max_bytes=_MAX_IMPORT_BYTES).decode("utf-8-sig")
+    except FileNotFoundError:
+        raise NotFoundError(
+            f"There is no file {file}.", action="`recollect facts export > FILE` writes one."
+        ) from None
     except OSError as error:
         raise UsageError(
             f"{file} cannot be read: {error.strerror}.", action="Name another file."
