@@ -54,20 +54,19 @@ class Member(NamedTuple):
     is_merged: bool
 
 
-AS_TEXT = None
-"""The shape of a class whose JSON is its text."""
 _PLAIN = Shape()
 
 
-def shape_of(record: type) -> Shape | None:
+def shape_of(record: type) -> Shape:
     """Return how the JSON of a class differs."""
-    return getattr(record, "shape", _PLAIN)
+    shape: Shape = getattr(record, "shape", _PLAIN)
+    return shape
 
 
 @cache
 def members_of(record: type) -> tuple[Member, ...]:
     """Return the members of the JSON of a class."""
-    shape = shape_of(record) or _PLAIN
+    shape = shape_of(record)
     hidden, optional, null, merged = (
         frozenset(each.split()) for each in (shape.hidden, shape.optional, shape.null, shape.merged)
     )
@@ -98,7 +97,7 @@ def as_json(value: object) -> object:
 
 def json_of(record: object) -> dict[str, object]:
     """Return the JSON object of a record."""
-    shape = shape_of(type(record)) or _PLAIN
+    shape = shape_of(type(record))
     members: dict[str, object] = {}
     kind: type = type(record)
     for each in members_of(kind):
@@ -151,4 +150,4 @@ def _as_json(value: object, shape: Shape) -> object:  # noqa: C901, PLR0911 - on
             return value.message
         case PurePath():
             return str(value)
-    return str(value) if shape_of(type(value)) is AS_TEXT else json_of(value)
+    return json_of(value)

@@ -8,7 +8,7 @@ import schemathesis
 
 from recollect.errors import UsageError
 from recollect.facts.record import CATEGORIES
-from recollect.facts.scope import FactScope
+from recollect.facts.scope import parse_scope
 from recollect.text.days import parse_day
 
 _DAYS = ("since", "before", "asOf", "validFrom")
@@ -63,7 +63,7 @@ def _are_scopes(given: object) -> bool:
 
 def _is_scope(text: object) -> bool:
     try:
-        FactScope.parse(str(text))
+        parse_scope(str(text))
     except UsageError:
         return text is None
     return True

@@ -29,7 +29,7 @@ from recollect.facts.record import (
     parse_id,
 )
 from recollect.facts.rules import Meanings, Verdict, compare, contradicting
-from recollect.facts.scope import FactScope
+from recollect.facts.scope import parse_scope
 from recollect.records import dataclass
 from recollect.text.scripts import normalised
 from recollect.text.secrets import find_secrets
@@ -160,7 +160,7 @@ class FactBook:
             key=key,
             value=value,
             tags=tag_names(tags),
-            scope=FactScope.parse(scope),
+            scope=parse_scope(scope),
             decay=decay,
             confidence=CONFIDENCES[provenance],
             valid_from=valid_from,
@@ -190,7 +190,7 @@ class FactBook:
         facts = active(
             self._ledger.read().facts, now=self._now(), include_superseded=include_superseded
         )
-        return [fact for fact in facts if scopes is None or str(fact.scope) in scopes]
+        return [fact for fact in facts if scopes is None or fact.scope in scopes]
 
     def listed(
         self,
@@ -323,7 +323,7 @@ class FactBook:
 
 
 def _matcher(wanted: FactFilter, facts: Iterable[Fact]) -> Callable[[Fact], bool]:
-    scopes = frozenset(map(FactScope.parse, wanted.scopes))
+    scopes = frozenset(map(parse_scope, wanted.scopes))
     named = {fact.category for fact in facts if not scopes or fact.scope in scopes}
     known = (*CATEGORIES, *sorted(named - {*CATEGORIES}))
     category = category_of(wanted.category, known=known) if wanted.category else ""

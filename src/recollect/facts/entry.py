@@ -36,10 +36,11 @@ from recollect.facts.record import (
     moment_of,
     moment_text,
 )
-from recollect.facts.scope import GLOBAL, FactScope
+from recollect.facts.scope import parse_scope
 from recollect.records import dataclass
 from recollect.shape import json_of, members_of
 from recollect.text.terminal import terminal_json
+from recollect.types import GLOBAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -276,7 +277,7 @@ def _listed(text: str) -> tuple[str, ...]:
 
 _READERS: Mapping[str, Callable[[str], object]] = {
     "tags": _listed,
-    "scope": FactScope.parse,
+    "scope": parse_scope,
     "decay": partial(member_of, DecayClass),
     "confidence": _number,
     "valid-from": _moment,
@@ -352,7 +353,7 @@ def _fact_of_json(line: str) -> Fact:
             attributes[_JSON_NAMES[name]] = _attribute_of_json(name, value)
     if "text" not in attributes:
         raise ValueError("'text' is missing")
-    text, scope = attributes["text"], attributes.get("scope", str(GLOBAL))
+    text, scope = attributes["text"], attributes.get("scope", GLOBAL)
     return _fact(attributes.get("id") or derive_id(f"imported {scope} {text}"), text, attributes)
 
 

@@ -22,7 +22,7 @@ from recollect.facts.entry import (
     rewritten,
 )
 from recollect.facts.record import CATEGORIES, DEFAULT_CATEGORY, derive_id
-from recollect.facts.scope import FactScope, is_visible
+from recollect.facts.scope import is_visible, parse_scope
 from recollect.records import dataclass
 from recollect.reports import Failure
 from recollect.text.conflicts import RESOLVE, find_conflicts, without_markers
@@ -141,7 +141,7 @@ def visible_text(name: str, text: str, *, scopes: Iterable[str]) -> str:
     other users. Only the lines of visible facts are kept: anything else may be somebody's fact,
     struck out or misspelt. Line numbers do not change, and nothing follows the last visible fact.
     """
-    allowed = frozenset(map(FactScope.parse, scopes))
+    allowed = frozenset(map(parse_scope, scopes))
     page = parse_page(name, text, derive=BulletIds())
     kept = {
         line

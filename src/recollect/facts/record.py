@@ -20,11 +20,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
 from recollect.errors import UsageError
-from recollect.facts.scope import GLOBAL, FactScope
+from recollect.facts.scope import parse_scope
 from recollect.records import dataclass
 from recollect.shape import Shape
 from recollect.text.scripts import normalised
-from recollect.types import digest_of
+from recollect.types import GLOBAL, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -131,7 +131,7 @@ class Fact:
     """The property of the entity."""
     value: str = ""
     tags: tuple[str, ...] = ()
-    scope: FactScope = GLOBAL
+    scope: str = GLOBAL
     decay: DecayClass = DecayClass.PERMANENT
     confidence: float = 1.0
     valid_from: datetime | None = None
@@ -155,6 +155,8 @@ class Fact:
             (not _is_unicode(self), "has bytes that are not UTF-8", "Give it as UTF-8 text."),
             (not _CATEGORY.fullmatch(self.category), f"has the category {self.category!r}",
              f"Choose one of {', '.join(CATEGORIES)}."),
+            (parse_scope(self.scope) != self.scope, f"has the scope {self.scope!r}",
+             "Write its kind in lower case."),
             (not 0 <= self.confidence <= 1, f"has the confidence {self.confidence}",
              "Use a number from 0 to 1."),
             (not _are_tags(self.tags), f"has the tags {self.tags!r}",

@@ -126,7 +126,7 @@ def contradicting(facts: Mapping[str, Fact], *, now: datetime) -> dict[str, tupl
     groups: dict[tuple[str, str, str], list[Fact]] = {}
     for fact in active(facts, now=now):
         if subject := _subject(fact):
-            groups.setdefault((str(fact.scope), *subject), []).append(fact)
+            groups.setdefault((fact.scope, *subject), []).append(fact)
     found = {
         fact.id: tuple(each for each in group if normalised(each.value) != normalised(fact.value))
         for group in groups.values()

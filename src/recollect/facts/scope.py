@@ -1,4 +1,6 @@
-"""FactScope: who a fact applies to, and who may see it.
+"""Scopes: who a fact applies to, and who may see it.
+
+A scope is `global`, or one user, agent or session: `user:ada`. Names are compared as written.
 
 Threat: an agent's tool call names a scope it was not given, by mistake or because a text told it
 to. A request can therefore only narrow the scopes that the server was started with.
@@ -6,72 +8,40 @@ to. A request can therefore only narrow the scopes that the server was started w
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from recollect.errors import UsageError
-from recollect.records import dataclass
-from recollect.shape import AS_TEXT
+from recollect.types import GLOBAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+_KINDS = frozenset({"user", "agent", "session"})
 _MAX_NAME_CHARS = 200
 """Session keys of agents have about a hundred."""
 
 
-class ScopeKind(StrEnum):
-    """The kind of owner of a fact."""
+def parse_scope(text: str) -> str:
+    """Return a scope as it is stored: its kind may be in any case.
 
-    GLOBAL = "global"
-    USER = "user"
-    AGENT = "agent"
-    SESSION = "session"
+    Raises:
+        UsageError: it is not a scope.
 
-
-@dataclass(frozen=True, slots=True)
-class FactScope:
-    """Who a fact applies to: everyone, or one user, agent or session."""
-
-    shape = AS_TEXT
-    kind: ScopeKind = ScopeKind.GLOBAL
-    name: str = ""
-    """Compared as written; empty only for `global`."""
-
-    def __post_init__(self) -> None:
-        """Reject a name that is missing, superfluous or not a single word."""
-        has_wrong_name = (self.kind is ScopeKind.GLOBAL) != (not self.name)
-        is_word = self.name.isprintable() and not any(map(str.isspace, self.name))
-        if has_wrong_name or not is_word or "," in self.name or len(self.name) > _MAX_NAME_CHARS:
-            raise _wrong(f"{self.kind}:{self.name}")
-
-    def __str__(self) -> str:
-        """Return the written form: `global`, `user:ada`."""
-        return f"{self.kind}:{self.name}" if self.name else str(self.kind)
-
-    @classmethod
-    def parse(cls, text: str) -> FactScope:
-        """Return the scope of its written form.
-
-        Raises:
-            UsageError: it is not a scope.
-
-        """
-        kind, colon, name = text.strip().partition(":")
-        try:
-            found = ScopeKind(kind.lower())
-        except ValueError:
-            raise _wrong(text) from None
-        if colon and not name:
-            raise _wrong(text)
-        return cls(found, name)
+    """
+    kind, colon, name = text.strip().partition(":")
+    kind = kind.lower()
+    if kind == GLOBAL and not colon:
+        return GLOBAL
+    is_word = name.isprintable() and not any(map(str.isspace, name)) and "," not in name
+    if kind not in _KINDS or not name or not is_word or len(name) > _MAX_NAME_CHARS:
+        raise UsageError(
+            f"{text!r} is not a scope.",
+            action="Write global, user:NAME, agent:NAME or session:NAME, the name without spaces.",
+        )
+    return f"{kind}:{name}"
 
 
-GLOBAL = FactScope()
-"""Visible to everyone."""
-
-
-def is_visible(scope: FactScope, *, scopes: frozenset[FactScope] | None) -> bool:
+def is_visible(scope: str, *, scopes: frozenset[str] | None) -> bool:
     """Return whether a fact of this scope is visible to a reader.
 
     Args:
@@ -87,27 +57,13 @@ def audience_of(requested: Iterable[str], *, allowed: frozenset[str] | None) -> 
     """Return the scopes a search sees: the global one, and requested ones that are allowed.
 
     Args:
-        requested: written forms of scopes.
+        requested: scopes that the request names.
         allowed: the scopes the server was started with; None is all.
 
     Raises:
         UsageError: one of them is not a scope.
 
     """
-    known = None if allowed is None else frozenset(map(FactScope.parse, allowed))
-    visible = (each for each in map(FactScope.parse, requested) if is_visible(each, scopes=known))
-    return frozenset({str(GLOBAL), *map(str, visible)})
-
-
-def denied(
-    allowed: frozenset[FactScope] | None, requested: Iterable[FactScope]
-) -> tuple[FactScope, ...]:
-    """Return the requested scopes that are not allowed."""
-    return tuple(scope for scope in requested if not is_visible(scope, scopes=allowed))
-
-
-def _wrong(text: str) -> UsageError:
-    return UsageError(
-        f"{text!r} is not a scope.",
-        action="Write global, user:NAME, agent:NAME or session:NAME, the name without spaces.",
-    )
+    known = None if allowed is None else frozenset(map(parse_scope, allowed))
+    named = map(parse_scope, requested)
+    return frozenset({GLOBAL, *(each for each in named if is_visible(each, scopes=known))})

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from recollect.facts.page import Page
-    from recollect.facts.scope import FactScope
     from recollect.types import Document
 
     _Found = tuple[Fact, "Place"]
@@ -104,7 +103,7 @@ class LedgerState:
             triggers=declared(fact.tags),
             fact=FactMark(
                 id=fact.id,
-                scope=str(fact.scope),
+                scope=fact.scope,
                 since=fact.begins,
                 until=end_of(fact, self.facts, successor=successor),
                 superseded_by=successor,
@@ -168,7 +167,7 @@ def _statements(found: list[_Found]) -> list[list[_Found]]:
     """
     if len(found) == 1:
         return [found]
-    statements: dict[tuple[str, FactScope], list[_Found]] = {}
+    statements: dict[tuple[str, str], list[_Found]] = {}
     for fact, place in found:
         statements.setdefault((fact.text, fact.scope), []).append((fact, place))
     return sorted(

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from recollect.config.paths import agent_of
 from recollect.errors import NotFoundError, UsageError
-from recollect.facts.scope import FactScope
+from recollect.facts.scope import parse_scope
 from recollect.stores.pushed import Token
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def create_token(  # noqa: PLR0913 - the rights of a token
         id=secrets.token_hex(6),
         agent=named_agent(agent),
         label=label,
-        scopes=None if scopes is None else frozenset(str(FactScope.parse(each)) for each in scopes),
+        scopes=None if scopes is None else frozenset(map(parse_scope, scopes)),
         is_read_only=is_read_only,
         created=now,
         expires=expires,

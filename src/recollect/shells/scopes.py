@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import NotFoundError, UsageError
 from recollect.facts.record import parse_id
-from recollect.facts.scope import FactScope, denied, is_visible
+from recollect.facts.scope import is_visible, parse_scope
 from recollect.records import dataclass
 from recollect.types import GLOBAL
 
@@ -32,10 +32,6 @@ class VisibleScopes:
     """Names of scopes; None for all of them, as for their owner."""
 
     @property
-    def _parsed(self) -> frozenset[FactScope] | None:
-        return None if self.names is None else frozenset(map(FactScope.parse, self.names))
-
-    @property
     def all(self) -> frozenset[str] | None:
         """Every visible scope, the global one included; None for all there are."""
         return None if self.names is None else self.names | {GLOBAL}
@@ -49,7 +45,8 @@ class VisibleScopes:
 
         """
         named = tuple(requested)
-        refused = denied(self._parsed, map(FactScope.parse, named))
+        scopes = map(parse_scope, named)
+        refused = [each for each in scopes if not is_visible(each, scopes=self.names)]
         if refused:
             known = ", ".join([GLOBAL, *sorted((self.names or frozenset()) - {GLOBAL})])
             raise ScopeError(
@@ -70,7 +67,7 @@ class VisibleScopes:
             history = memory.facts.history(wanted)
         except NotFoundError:
             history = ()
-        visible = tuple(fact for fact in history if is_visible(fact.scope, scopes=self._parsed))
+        visible = tuple(fact for fact in history if is_visible(fact.scope, scopes=self.names))
         if not any(fact.id == wanted for fact in visible):
             raise NotFoundError(
                 f"There is no fact {fact_id}.", action="Search for facts to see their ids."

@@ -19,7 +19,6 @@ from recollect.facts.entry import (
 )
 from recollect.facts.page import BulletIds
 from recollect.facts.record import NO_SUCCESSOR, DecayClass, Fact, Provenance, derive_id, mint_id
-from recollect.facts.scope import FactScope
 
 ID = "f-06e5p3v8m1q0z"
 OTHER = "f-06e5p3v8m1q0y"
@@ -34,7 +33,7 @@ ZOE = Fact(
     key="theme",
     value="dark",
     tags=("ui",),
-    scope=FactScope.parse("user:zoe"),
+    scope="user:zoe",
     decay=DecayClass.STABLE,
     confidence=0.9,
     valid_from=NOW,
@@ -50,9 +49,7 @@ def parsed(raw: str) -> Entry:
 
 
 def test_the_text_stands_first_and_only_what_is_not_usual_is_written() -> None:
-    fact = replace(
-        FACT, entity="Ada Lovelace", key="theme", value="dark", scope=FactScope.parse("user:ada")
-    )
+    fact = replace(FACT, entity="Ada Lovelace", key="theme", value="dark", scope="user:ada")
 
     assert (
         f"- Ada prefers dark mode <!-- {ID}"
@@ -247,7 +244,7 @@ def test_a_wrong_line_is_named_and_nothing_is_imported(line: str, reason: str) -
 
 def test_what_is_known_is_not_imported_twice() -> None:
     same_text = replace(ZOE, id=B, text="zoë prefers  dark mode", supersedes=())
-    other_scope = replace(same_text, scope=FactScope())
+    other_scope = replace(same_text, scope="global")
     differing = replace(ZOE, confidence=0.1)
     history = replace(same_text, superseded_by=A)
     stored = {A: ZOE}

@@ -16,7 +16,6 @@ from tests.unit.facts.fact_pairs import (
 
 from recollect.facts.record import Fact
 from recollect.facts.rules import compare
-from recollect.facts.scope import FactScope
 
 A, B = "f-0000000000001", "f-0000000000002"
 
@@ -70,6 +69,4 @@ def test_equal_details_are_likely_the_same_whatever_the_words() -> None:
 def test_scopes_are_never_mixed() -> None:
     one = Fact(id=A, text="The port is 8080")
 
-    assert (
-        compare(one, Fact(id=B, text="The port is 8080", scope=FactScope.parse("user:a"))) is None
-    )
+    assert compare(one, Fact(id=B, text="The port is 8080", scope="user:a")) is None

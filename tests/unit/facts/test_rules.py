@@ -17,7 +17,6 @@ from recollect.facts.record import (
     normalised_digest,
 )
 from recollect.facts.rules import Verdict, contradicting, decide
-from recollect.facts.scope import FactScope
 from recollect.facts.state import LedgerState, Place
 
 NOW = datetime(2026, 2, 1, 10, tzinfo=UTC)
@@ -65,7 +64,7 @@ def test_the_same_words_in_the_same_scope_are_known() -> None:
     again = replace(OLD, id=B, text="ADA'S  theme is light.")
 
     assert Verdict.EXISTING == verdict(again, OLD)
-    assert Verdict.ADD == verdict(replace(again, scope=FactScope.parse("user:bob")), OLD)
+    assert Verdict.ADD == verdict(replace(again, scope="user:bob"), OLD)
 
 
 def test_what_was_superseded_may_be_said_again() -> None:
@@ -92,7 +91,7 @@ def test_a_newer_value_supersedes_whatever_the_cosine() -> None:
         ({"value": "Light."}, {}, "add"),
         ({"entity": ""}, {}, "add"),
         ({"value": ""}, {}, "add"),
-        ({"scope": FactScope.parse("agent:x")}, {}, "add"),
+        ({"scope": "agent:x"}, {}, "add"),
         ({"created": NOW - 2 * DAY}, {}, "contradicts"),
         ({"valid_from": NOW - 2 * DAY}, {}, "contradicts"),
         ({}, {"created": None}, "supersede"),
@@ -179,7 +178,7 @@ def test_another_number_or_a_negation_is_never_a_duplicate(one: str, other: str)
 def test_a_near_fact_of_another_scope_or_that_holds_no_more_counts_for_nothing() -> None:
     stored = Fact(id=A, text="Deploys run on Friday")
     fact = Fact(id=B, text="Our deploys run on Friday")
-    elsewhere = replace(stored, scope=FactScope.parse("user:bob"))
+    elsewhere = replace(stored, scope="user:bob")
 
     assert Verdict.ADD == verdict(fact, elsewhere, share=0.99)
     assert Verdict.ADD == verdict(fact, withdrawn(stored), share=0.99)
@@ -295,7 +294,7 @@ def test_a_circle_made_by_hand_is_told_and_holds_nothing() -> None:
 
 
 def test_only_what_has_the_same_scope_is_superseded() -> None:
-    confined = replace(NEW, scope=FactScope.parse("agent:x"), supersedes=(A,))
+    confined = replace(NEW, scope="agent:x", supersedes=(A,))
 
     with pytest.raises(UsageError, match="cannot supersede"):
         superseded(by_id(OLD), (A,), confined)

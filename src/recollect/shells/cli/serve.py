@@ -106,10 +106,10 @@ def _one(options: SharedOptions, scopes: Sequence[str]) -> Serve:
     """Return how the memory of the options is served."""
     from recollect.async_memory import open_async  # noqa: PLC0415 - not needed for --help
     from recollect.config.load import wrong_folder  # noqa: PLC0415
-    from recollect.facts.scope import FactScope  # noqa: PLC0415
+    from recollect.facts.scope import parse_scope  # noqa: PLC0415
     from recollect.shells.http.server import run_server  # noqa: PLC0415
 
-    visible = frozenset(str(FactScope.parse(scope)) for scope in scopes) or None
+    visible = frozenset(parse_scope(scope) for scope in scopes) or None
     trouble = wrong_folder(options.workspace, agent=options.agent)
     if trouble is not None:
         notify(trouble)
@@ -189,7 +189,7 @@ def mcp_command(
 ) -> None:
     """Serve the memory to an agent over MCP, until the agent disconnects."""
     from recollect.config.load import wrong_folder  # noqa: PLC0415 - not needed for --help
-    from recollect.facts.scope import FactScope  # noqa: PLC0415
+    from recollect.facts.scope import parse_scope  # noqa: PLC0415
     from recollect.shells.mcp.server import McpOptions  # noqa: PLC0415 - loads the SDK
 
     limit_arenas()
@@ -199,7 +199,7 @@ def mcp_command(
         workspace=options.workspace,
         agent=options.agent,
         config_file=options.config_file,
-        scopes=frozenset(str(FactScope.parse(scope)) for scope in scopes) - {GLOBAL},
+        scopes=frozenset(parse_scope(scope) for scope in scopes) - {GLOBAL},
         read_only=read_only,
         lists_connector_tools=http is not None if connector_tools is None else connector_tools,
     )

@@ -178,7 +178,7 @@ async def supersede(state: State, fact_id: NamedId, given: SupersedeParameters) 
     def work(memory: MemoryParts) -> ReplacingFact:
         history = state.scopes.history(memory, fact_id)
         [old] = [each for each in history if each.id == fact_id]
-        _check_scope(memory, given.by, scope=str(old.scope), scopes=state.scopes)
+        _check_scope(memory, given.by, scope=old.scope, scopes=state.scopes)
         try:
             done = memory.facts.supersede(fact_id, by=given.by)
         except UsageError as error:  # a circle: the parameters are valid, the stored facts object
@@ -234,7 +234,7 @@ def _check_scope(memory: MemoryParts, fact_id: str, *, scope: str, scopes: Visib
         history = scopes.history(memory, fact_id)
     except NotFoundError as error:
         raise RequestError(409, "conflict", error.message, action=error.action) from error
-    if any(each.id == fact_id and str(each.scope) != scope for each in history):
+    if any(each.id == fact_id and each.scope != scope for each in history):
         raise RequestError(
             409,
             "conflict",

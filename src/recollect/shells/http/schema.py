@@ -18,9 +18,9 @@ from pydantic import BaseModel, ConfigDict, create_model
 
 from recollect import reports, types
 from recollect.facts.record import Fact
-from recollect.facts.rules import Verdict
+from recollect.facts.rules import Duplicate, Verdict
 from recollect.records import dataclass
-from recollect.shape import AS_TEXT, Shape, members_of, shape_of
+from recollect.shape import Shape, members_of, shape_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _NAMES = {
     **vars(types),
     **vars(reports),
-    **{each.__name__: each for each in (Mapping, date, datetime, Path, Fact, Verdict)},
+    **{each.__name__: each for each in (Mapping, date, datetime, Path, Fact, Duplicate, Verdict)},
 }
 """What the annotations of records name, and only type checkers import there."""
 _REQUIRED = ...
@@ -56,7 +56,7 @@ def model_of(record: type) -> type[BaseModel]:
 def _fields(record: type) -> Iterator[tuple[str, tuple[object, object]]]:
     """Yield the members of a record's JSON, each with its type and default."""
     hints = get_type_hints(record, localns=_NAMES)
-    shape = shape_of(record) or Shape()
+    shape = shape_of(record)
     for each in members_of(record):
         hint = hints.get(each.field)
         if hint is None:  # a property
@@ -95,5 +95,5 @@ def _described(hint: Any, shape: Shape) -> Any:  # noqa: ANN401, PLR0911 - one r
     if isinstance(kind, type) and issubclass(kind, Enum):
         return Literal[tuple(each.value for each in kind)]
     if isinstance(kind, type) and is_dataclass(kind):
-        return str if shape_of(kind) is AS_TEXT else model_of(kind)
+        return model_of(kind)
     return Any if kind is object else hint

@@ -284,7 +284,7 @@ def _about(fact: Fact) -> str:
     since = f", since {_day(fact.begins)}" if fact.begins else ""
     by = fact.superseded_by
     ended = ", withdrawn" if by == "none" else f", superseded by {by}" if by else ""
-    about = (*about, str(fact.scope), f"by {fact.provenance}")
+    about = (*about, fact.scope, f"by {fact.provenance}")
     return f"{', '.join(filter(None, about))}{since}{_until(fact)}{ended}"
 
 
