@@ -59,6 +59,9 @@ class FactFilter:
     """Words that its text contains, in any case."""
 
 
+_ALL = FactFilter()
+
+
 @dataclass(frozen=True, slots=True)
 class Listing:
     """Facts, with contradictions between them and problems in the ledger."""
@@ -194,7 +197,7 @@ class FactBook:
 
     def listed(
         self,
-        wanted: FactFilter,
+        wanted: FactFilter = _ALL,
         *,
         as_of: datetime | None = None,
         include_superseded: bool = False,

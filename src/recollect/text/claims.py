@@ -57,7 +57,7 @@ class Wording(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class _Claim:
+class _Statement:
     """What a text says, as words."""
 
     words: tuple[str, ...]
@@ -71,11 +71,11 @@ class _Claim:
 
 def compare_claims(one: str, other: str) -> Wording | None:
     """Return how two sentences that claim the same differ; None if they do not."""
-    first = _claim_of(one)
+    first = _statement_of(one)
     folded = fold(other).casefold()
     if not first.stems or any(each[:_STEM_CHARS] not in folded for each in first.stems - {_NOT}):
         return None  # the cheap test first: nearly all pairs have nothing in common
-    second = _claim_of(other)
+    second = _statement_of(other)
     if first.asks != second.asks:
         return None
     if first.words == second.words:
@@ -84,7 +84,7 @@ def compare_claims(one: str, other: str) -> Wording | None:
 
 
 @lru_cache(maxsize=8192)
-def _claim_of(text: str) -> _Claim:
+def _statement_of(text: str) -> _Statement:
     words = _DENIED_RUN.findall(text)
     stems: set[str] = set(words)
     fixed: set[str] = set()
@@ -104,10 +104,10 @@ def _claim_of(text: str) -> _Claim:
                 fixed.add(word)
         previous = plain
     asks = "?" in text or "？" in text
-    return _Claim(tuple(words), frozenset(stems), frozenset(fixed), asks)
+    return _Statement(tuple(words), frozenset(stems), frozenset(fixed), asks)
 
 
-def _agree(first: _Claim, second: _Claim) -> bool:
+def _agree(first: _Statement, second: _Statement) -> bool:
     """Return whether the order of the words makes no other claim."""
     fixed = first.fixed | second.fixed
     ends, others = first.words[:1] + first.words[-1:], second.words[-1:] + second.words[:1]

@@ -192,8 +192,6 @@ def show_fact(options: SharedOptions, *, fact_id: str) -> None:
 @shared_options
 def supersede_fact(options: SharedOptions, *, old: str, new: str | None, undo: bool) -> None:
     """Mark OLD-ID as superseded by NEW-ID, or undo that with --undo OLD-ID."""
-    from recollect.facts.book import FactFilter  # noqa: PLC0415 - not needed for --help
-
     if undo == (new is not None):
         raise click.UsageError(
             "Give OLD-ID and NEW-ID, or --undo and OLD-ID.", click.get_current_context()
@@ -202,7 +200,7 @@ def supersede_fact(options: SharedOptions, *, old: str, new: str | None, undo: b
     with options.open_memory(may_be_empty=True) as memory:
         if new is None:
             restored = memory.facts.restore(old)
-            listing = memory.facts.listed(FactFilter())
+            listing = memory.facts.listed()
             shape: object = render.restored_fact(restored, listing)
             lines = render.restored_text(restored, listing, program=program)
         else:

@@ -192,7 +192,6 @@ async def supersede(state: State, fact_id: NamedId, given: SupersedeParameters) 
 
 async def restore(state: State, fact_id: NamedId, _: NoMembers) -> RestoredFact:
     """Make a superseded fact valid again; the facts that replaced it stay."""
-    from recollect.facts.book import FactFilter  # noqa: PLC0415 - only where facts are asked for
 
     def work(memory: MemoryParts) -> RestoredFact:
         state.scopes.history(memory, fact_id)
@@ -200,7 +199,7 @@ async def restore(state: State, fact_id: NamedId, _: NoMembers) -> RestoredFact:
             done = memory.facts.restore(fact_id)
         except UsageError as error:  # it is valid: the parameters are, too
             raise RequestError(409, "conflict", error.message, action=error.action) from error
-        return render_facts.restored_fact(done, memory.facts.listed(FactFilter()))
+        return render_facts.restored_fact(done, memory.facts.listed())
 
     shown = await state.memory.read(work)
     state.note_write()
