@@ -130,8 +130,18 @@ def test_a_broken_record_without_an_id_is_told(memory: Memory, written: Write) -
     assert [("other.md:1", "has a broken record, after value")] == problems(memory)
 
 
-@pytest.mark.parametrize("limit", ["scope=user:ada", "scop=user:ada", "tags=light"])
-def test_a_fact_with_a_broken_record_is_not_found(
+def test_a_fact_with_a_broken_record_is_found_and_is_no_difference(
+    memory: Memory, written: Write
+) -> None:
+    written("other.md", '- The lamp is warm <!-- f-06e5p3v8m1q0z entity="lamp by=owner -->\n')
+    found = memory.search("lamp")
+
+    assert ["The lamp is warm"] == [hit.text for hit in found.hits]
+    assert () == memory.verify().differences
+
+
+@pytest.mark.parametrize("limit", ["scope=user:ada", "scop=user:ada", "expires=2020-01-01"])
+def test_a_fact_with_a_broken_record_that_limited_it_is_not_found(
     memory: Memory, written: Write, limit: str
 ) -> None:
     written("other.md", f'- The lamp is warm <!-- {TWO} {limit} entity="lamp by=owner -->\n')

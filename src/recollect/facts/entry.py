@@ -84,6 +84,10 @@ _IN_VALUE = re.compile(rf"[{_UNSEEN}\"<>]|&(?=#)")
 _BARE = re.compile(r"[^\s\"&]+")
 
 
+_REMAINS = re.compile(rf"<!--|(?<![\w-]){ID_PATTERN}(?![\w-])")
+_LIMITED = re.compile(r"scope|user:|agent:|session:|superseded|valid-|expires", re.IGNORECASE)
+
+
 class EntryError(Exception):
     """A bullet whose record cannot be read. It is reported and kept; never leaves the ledger."""
 
@@ -125,6 +129,24 @@ def parse_entry(raw: str, *, category: str, derive: Callable[[str], str]) -> Ent
         raise EntryError(f"cannot be read: {error.message} {error.action}") from error
     extra = tuple((name, value) for name, value in attributes.items() if name not in _FIELDS)
     return Entry(fact, extra, has_record=bool(fact_id))
+
+
+def plain_entry(raw: str, *, category: str, derive: Callable[[str], str]) -> Entry | None:
+    """Return what a bullet with a broken record says, without its details.
+
+    None if that is unknown, or if the record may have limited who sees it, or when.
+    """
+    begin = BULLET.match(raw)
+    shown = raw[begin.end() if begin else 0 :]
+    broken = _REMAINS.search(shown)
+    if broken is None or _LIMITED.search(shown, broken.start()) or shown.count("<!--") > 1:
+        return None
+    text, is_struck = _text(shown[: broken.start()].rstrip(_BLANK), is_superseded=False)
+    if not text.strip():
+        return None
+    successor = NO_SUCCESSOR if is_struck else ""
+    fact = Fact(id=derive(text), text=text, category=category, superseded_by=successor)
+    return Entry(fact, has_record=False)
 
 
 def format_entry(fact: Fact, *, category: str, extra: Attributes = (), bullet: str = "- ") -> str:

@@ -19,6 +19,7 @@ from recollect.facts.entry import (
     EntryError,
     format_entry,
     parse_entry,
+    plain_entry,
     rewritten,
 )
 from recollect.facts.record import CATEGORIES, DEFAULT_CATEGORY, derive_id
@@ -125,11 +126,13 @@ def parse_page(name: str, text: str, *, derive: Callable[[str], str]) -> Page:
             problems.append(Problem(name, first + 1, *flaw))
             continue
         raw, category = "".join(lines[first:end]), category_of_file(name)
+        entry: Entry | None
         try:
             entry = parse_entry(raw, category=category, derive=derive)
         except EntryError as error:
             problems.append(Problem(name, first + 1, str(error), _FIX))
-        else:
+            entry = plain_entry(raw, category=category, derive=derive)
+        if entry is not None:
             entries.append(PlacedEntry(entry, first, end))
     return Page(name, lines, tuple(entries), tuple(problems))
 

@@ -37,7 +37,7 @@ from recollect.providers.base import READS_ENOUGH
 from recollect.providers.deadline import within
 from recollect.records import dataclass
 from recollect.shape import Shape
-from recollect.text.claims import Wording, compare_claims
+from recollect.text.claims import Wording, compare_claims, may_agree
 from recollect.text.scripts import normalised
 from recollect.types import Role, silent
 
@@ -213,7 +213,8 @@ def compare(fact: Fact, other: Fact) -> Duplicate | None:
         return None
     if wording is not None:
         return Duplicate(other, wording.value, is_sure=wording is Wording.SAME)
-    return Duplicate(other, "the same entity, key and value") if details == others else None
+    is_same = details == others and may_agree(fact.text, other.text)
+    return Duplicate(other, "the same entity, key and value") if is_same else None
 
 
 def _details(fact: Fact) -> tuple[str, str, str]:

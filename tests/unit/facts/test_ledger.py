@@ -112,9 +112,9 @@ def test_what_a_person_wrote_is_read_and_never_touched(folder: Path) -> None:
 
     assert f"{text}\n- Ada is left-handed {RECORD.replace(ID, OTHER)}\n" == file.read_text("utf-8")
     state = ledger.read()
-    assert ["Ada lives in London", "Ada prefers light mode", "Ada drinks tea"] == [
+    assert ["Ada lives in London", "Ada prefers light mode", "broken", "Ada drinks tea"] == [
         fact.text for fact in state.facts.values()
-    ][:3]
+    ][:4]
     assert [
         ("preference.md", 8, "is not a fact, so searches do not find it"),
         ("preference.md", 21, "has a broken record"),

@@ -40,14 +40,19 @@ def test_another_claim_is_never_surely_the_same(pair: tuple[str, str]) -> None:
     assert not likeness(pair)
 
 
-def test_many_rewordings_are_recognised_and_few_other_claims_are() -> None:
+def test_most_rewordings_are_recognised_and_few_other_claims_are() -> None:
     rewordings = [*SAME, *LATER_SAME]
 
-    assert 37 == sum(likeness(pair) is not None for pair in rewordings)
+    assert 47 == sum(likeness(pair) is not None for pair in rewordings)
     assert 58 == len(rewordings)
-    assert 9 == sum(likeness(pair) is not None for pair in [*REWORDED, *UNSEEN_REWORDED])
-    assert 50 == len([*REWORDED, *UNSEEN_REWORDED])
     assert PROPOSED_WRONGLY == sum(likeness(pair) is not None for pair in LATER_DIFFERENT)
+
+
+def test_words_of_one_meaning_are_recognised() -> None:
+    assert 18 == sum(likeness(pair) is not None for pair in REWORDED)
+    assert 26 == len(REWORDED)
+    assert 8 == sum(likeness(pair) is not None for pair in UNSEEN_REWORDED)
+    assert 24 == len(UNSEEN_REWORDED)
 
 
 def test_details_that_both_have_must_be_equal() -> None:
@@ -60,10 +65,12 @@ def test_details_that_both_have_must_be_equal() -> None:
 def test_equal_details_are_likely_the_same_whatever_the_words() -> None:
     one = Fact(id=A, text="Logs are kept for 30 days", entity="logs", key="kept", value="30 days")
     other = Fact(id=B, text="Retention: 30 days", entity="logs", key="kept", value="30 days")
+    denied = Fact(id=B, text="Not 30 days", entity="logs", key="kept", value="30 days")
     found = compare(one, other)
 
     assert found is not None
     assert not found.is_sure
+    assert compare(one, denied) is None
 
 
 def test_scopes_are_never_mixed() -> None:
