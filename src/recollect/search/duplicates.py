@@ -18,8 +18,6 @@ from recollect.text.scripts import fold, stem
 from recollect.types import SourceKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from recollect.types import Chunk
 
 LONG_WORDS = 30
@@ -40,8 +38,7 @@ _TOKEN = re.compile(
 )
 _WORD = re.compile(r"[^\W_]+")
 _SAMPLED_CHARS = 300
-_SAMPLES = 4
-_SAMPLE_CHARS = 5  # without what inflection changes
+_SAMPLE_CHARS = 5  # of the longest word, without what inflection changes
 _ARTICLES = frozenset({"a", "an", "the"})
 
 
@@ -74,14 +71,12 @@ class Originals:
         return None
 
     def _near(self, text: str) -> list[int]:
-        near = list(self._chunks)
-        if len(text) < _SAMPLED_CHARS:
-            return near
-        for sample in _samples(text):
-            near = [row for row in near if sample in self._chunks[row][1]]
-            if not near:
-                break
-        return near
+        sample = ""
+        if len(text) >= _SAMPLED_CHARS:
+            longest = max(text.split()[1:-1], key=len, default="")
+            word = _WORD.search(longest.casefold())
+            sample = word[0][:_SAMPLE_CHARS] if word else ""
+        return [row for row, (_, said) in self._chunks.items() if sample in said]
 
 
 def _may_repeat(chunk: Chunk) -> bool:
@@ -89,16 +84,6 @@ def _may_repeat(chunk: Chunk) -> bool:
         return False
     # The answer to a question in a transcript is elsewhere, and may be another one each time.
     return not (chunk.speaker == "user" and "?" in chunk.text)
-
-
-def _samples(text: str) -> Iterator[str]:
-    """Yield the beginning of a long word from each part of a text."""
-    size = len(text) // _SAMPLES + 1
-    for at in range(0, len(text), size):
-        whole_words = text[at : at + size].split()[1:-1]
-        longest = max(whole_words, key=len, default="")
-        if word := _WORD.search(longest.casefold()):
-            yield word[0][:_SAMPLE_CHARS]
 
 
 def _wording(chunk: Chunk) -> tuple[str, str]:
