@@ -69,13 +69,7 @@ class AsyncMemory:
     """An agent's memory for asynchronous programs. Use `await AsyncMemory.open(...)`."""
 
     def __init__(self, memory: Memory, *, thread: ThreadPoolExecutor) -> None:
-        """Store the parts.
-
-        Args:
-            memory: opened in the thread.
-            thread: the only one that may use it.
-
-        """
+        """Store a memory and its thread: the one that opened it, and the only one to use it."""
         self._memory = memory
         self._thread = thread
         self._closing: Future[None] | None = None

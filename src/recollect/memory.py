@@ -86,16 +86,9 @@ class Memory:
         models: Models | None = None,
         watcher: Watcher | None = None,
     ) -> None:
-        """Compose the parts around an open store.
+        """Compose the parts around an open store: see MemoryParts.
 
-        Args:
-            setup: what the memory was opened with.
-            store: holds its chunks, terms and vectors.
-            notices: what the user should know of how the store was opened.
-            purpose: the name under which other processes see this one at work.
-            models: those of another memory, which closes them; None opens its own.
-            watcher: that of another memory, which stops it.
-
+        A watcher is that of another memory, which stops it.
         """
         self.workspace = setup.workspace
         self.agent = setup.agent
@@ -423,9 +416,7 @@ class Memory:
     def status(self, *, deep: bool = False) -> Status:
         """Return what is indexed, which provider embeds it, and what is stale.
 
-        Args:
-            deep: also embed one text, to see that the provider really works.
-
+        `deep` also embeds one text, to see that the provider really works.
         """
         return self.parts.status(deep=deep)
 

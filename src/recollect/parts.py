@@ -268,9 +268,7 @@ class MemoryParts:
     ) -> Results:
         """Do the last step, also in another memory of the same index.
 
-        Args:
-            started: the result of the first step.
-            embedded: the result of the second, or why it is not waited for any longer.
+        A Degradation says why the second step is not waited for any longer.
 
         Raises:
             StoreError: the index cannot be read.
@@ -343,9 +341,7 @@ class MemoryParts:
     def status(self, *, deep: bool = False) -> Status:
         """Return what is indexed, which provider embeds it, and what is stale.
 
-        Args:
-            deep: also embed one text, to see that the provider really works.
-
+        `deep` also embeds one text, to see that the provider really works.
         """
         from recollect.ingest.documents import find_staleness
         from recollect.ingest.lease import at_work

@@ -70,8 +70,6 @@ class _Map:
     layout: PlaneLayout
     keys: tuple[ChunkKey, ...]
     drawn: ChunkMap
-    origin: object
-    """Differs if the map would."""
 
 
 @explains_system_failures
@@ -87,16 +85,7 @@ class Overview:
         audience: Callable[[Iterable[str]], frozenset[str]],
         now: Callable[[], datetime],
     ) -> None:
-        """Store the parts.
-
-        Args:
-            syncer: has the store that is shown, and rebuilds it if it is damaged.
-            chain: embeds the query of a map.
-            lock: held while the store is in use.
-            audience: returns the scopes that may be seen, of those asked for.
-            now: returns the time: facts that do not hold now are not shown.
-
-        """
+        """Store the parts; `audience` returns the scopes that may be seen, of those asked for."""
         self.lock = lock
         self.syncer = syncer
         self._store = syncer.store
@@ -104,7 +93,8 @@ class Overview:
         self._audience = audience
         self._now = now
         self._map: _Map | None = None
-        self._map_state: object = None
+        self._map_origin: object = None
+        """Differs if the map would."""
 
     @synchronized
     @rebuilds
@@ -159,10 +149,7 @@ class Overview:
     def related(self, path: str, *, limit: int = 6, scopes: Iterable[str] = ()) -> Related:
         """Return the documents whose passages mean what passages of this one mean.
 
-        Args:
-            path: of the document.
-            limit: the most documents to return.
-            scopes: also facts of these scopes, besides the global ones.
+        `scopes` adds facts besides the global ones.
 
         Raises:
             UsageError: `limit` is out of range.
@@ -286,42 +273,33 @@ class Overview:
 
     def _map_of(self, fingerprint: Fingerprint, *, scope: Scope, most: int) -> _Map:
         """Return the map of the present state, drawn again only if that has changed."""
-        # To the minute: a fact may start or stop holding without anything being written.
-        minute = self._now().replace(second=0, microsecond=0)
-        state = (fingerprint, self._store.version(), scope.audience, most, minute)
-        if self._map is not None and self._map_state == state:
-            return self._map
         keys = self._store.embedded(fingerprint, scope=scope)
         total = sum(self._sizes(scope).values())
-        left_out = total - len(keys)
         origin = (fingerprint, self._store.version(), most, keys.tobytes(), total)
-        if self._map is None or self._map.origin != origin:
-            drawn = keys[evenly(len(keys), most)]
-            found = self._draw(fingerprint, keys=drawn, total=total, origin=origin)
-            self._map = replace(found, drawn=replace(found.drawn, left_out=left_out))
-        self._map_state = state
+        if self._map is None or self._map_origin != origin:
+            found = self._draw(fingerprint, keys=keys[evenly(len(keys), most)])
+            drawn = replace(found.drawn, total=total, left_out=total - len(keys))
+            self._map, self._map_origin = replace(found, drawn=drawn), origin
         return self._map
 
-    def _draw(
-        self, fingerprint: Fingerprint, *, keys: npt.NDArray[np.int64], total: int, origin: object
-    ) -> _Map:
+    def _draw(self, fingerprint: Fingerprint, *, keys: npt.NDArray[np.int64]) -> _Map:
         chunks, vectors = self._embedded(keys, fingerprint)
         if not chunks:
             nowhere = PlaneLayout(
                 np.zeros(0, np.float32), np.zeros((0, 0), np.float32), np.zeros((0, 2))
             )
-            return _Map(nowhere, (), _empty_map(_NO_SPACE), origin)
+            return _Map(nowhere, (), _empty_map(_NO_SPACE))
         chosen = evenly(len(vectors), MAX_LAID_OUT)
         layout = lay_out(vectors[chosen])
         places = layout.places if len(chosen) == len(vectors) else layout.place(vectors)
         groups = grouped(places)
         drawn = ChunkMap(
             _points(chunks.values(), places, groups),
-            total=total,
+            total=len(chunks),
             trust=trust(vectors, places),
             groups=_named([*chunks.values()], places, groups),
         )
-        return _Map(layout, tuple(chunks), drawn, origin)
+        return _Map(layout, tuple(chunks), drawn)
 
     def _embedded(
         self, keys: Iterable[int], fingerprint: Fingerprint

@@ -94,11 +94,7 @@ def count_text(cases: Sequence[Case]) -> str:
 
 
 def read_cases(file: Path, *, workspace: Path | None = None) -> tuple[Case, ...]:
-    """Return all cases of a file.
-
-    Args:
-        file: JSON Lines.
-        workspace: a file in this folder may not lead out of it; None trusts every file.
+    """Return all cases of a file, which may not lead out of the workspace it is in.
 
     Raises:
         UsageError: the file cannot be read, has no cases, or has an invalid line.
@@ -113,10 +109,7 @@ def read_cases(file: Path, *, workspace: Path | None = None) -> tuple[Case, ...]
 def append_case(case: Case, *, to: Path, workspace: Path | None = None) -> int | None:
     """Append a case to a file; return the number of cases, or None if the file has it already.
 
-    Args:
-        case: what to append.
-        to: the file.
-        workspace: a file in this folder may not lead out of it; None trusts every file.
+    A file in the workspace may not lead out of it.
 
     Raises:
         UsageError: the file is not a file of cases, or its folder does not exist.
@@ -240,13 +233,8 @@ def _parse_line(line: str, *, where: str, number: int) -> Case:
 def parse_case(entry: object, *, where: str, line: int = 0) -> Case:
     """Return the case that a JSON value describes.
 
-    Args:
-        entry: the parsed JSON value.
-        where: file and line, for error messages.
-        line: the line number.
-
     Raises:
-        UsageError: the value is not a valid case.
+        UsageError: the value is not a valid case; the message starts with `where`.
 
     """
     if not isinstance(entry, dict):

@@ -152,14 +152,8 @@ def evaluate(  # noqa: PLR0913 - what to ask, of which memory, and how
 ) -> Evaluation:
     """Search the index as it is for every case; call `sync` first if files may have changed.
 
-    Args:
-        memory: the memory to search.
-        cases: from `read_cases`.
-        file: where the cases come from, for messages.
-        compare: also try the other fusions, and each leg alone.
-        k: the number of hits that count; None is the setting `max_results`.
-        progress: called after each question.
-
+    `file` is where the cases come from. `compare` also tries the other fusions, and each leg alone.
+    `k` is the number of hits that count; None is the setting `max_results`.
     """
     depth = memory.config.search.max_results if k is None else k
     variants = compared_variants(memory) if compare else (configured_variant(memory),)

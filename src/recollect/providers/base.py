@@ -177,11 +177,8 @@ class Reranker(Protocol):
     ) -> list[float]:
         """Return the probability that each passage answers the question.
 
-        Args:
-            question: the user's question.
-            passages: candidate texts, the most important first.
-            deadline: a time of the monotonic clock; passages not started by then are left out, so
-                the list may be shorter.
+        The most important passages come first: those not begun at the `deadline`, a time of the
+        monotonic clock, are left out.
 
         Raises:
             ProviderError: the passages could not be judged.
@@ -227,14 +224,9 @@ class Chat(Protocol):
     def complete(
         self, prompt: str, *, system: str = "", max_tokens: int, temperature: float, seconds: float
     ) -> Completion:
-        """Return what the model writes.
+        """Return what the model writes, within `seconds` for all attempts together.
 
-        Args:
-            prompt: the user's message.
-            system: the system prompt.
-            max_tokens: the most it may write.
-            temperature: left out for models that do not take one.
-            seconds: for all attempts together; resolving a host name may take longer.
+        Resolving a host name may take longer. Models that take no temperature get none.
 
         Raises:
             RequestRefusedError: the model or the server declines to answer this.

@@ -73,14 +73,10 @@ class Chain:
         cache: Path,
         may_send: Callable[[Sending], bool] = lambda _: True,
     ) -> None:
-        """Store the arguments.
+        """Store the arguments; `cache` is the folder of downloaded models.
 
-        Args:
-            options: name the providers.
-            cache: the folder of downloaded models.
-            may_send: asked once per provider before texts of an index that has no vectors of its
-                server are sent there.
-
+        `may_send` is asked once per provider before texts of an index that has no vectors of its
+        server are sent there.
         """
         self._options = options
         self._cache = cache
@@ -112,9 +108,7 @@ class Chain:
     def first(self, held: Fingerprint | None) -> Provider | None:
         """Return the provider to embed texts with, without preparing anything.
 
-        Args:
-            held: the space that the index has vectors in; the same for the methods below.
-
+        Here and below, `held` is the space that the index has vectors in.
         """
         if self._choice is not None and self._choice.provider is not None:
             return self._choice.provider
@@ -131,15 +125,7 @@ class Chain:
     def choose(
         self, held: Fingerprint | None, *, progress: Progress, retry: bool, texts: int = 0
     ) -> Choice:
-        """Return the first provider that can embed now.
-
-        Args:
-            held: the space that the index has vectors in.
-            progress: called with each step of a download.
-            retry: repeat a failed choice.
-            texts: how many texts wait for vectors.
-
-        """
+        """Return the first provider that can embed now; `retry` repeats a failed choice."""
         choice = self._choice
         if choice is not None and not (retry and choice.provider is None):
             return choice

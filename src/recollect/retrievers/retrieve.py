@@ -39,13 +39,9 @@ class OwnsMemory:
         environ: Mapping[str, str] | None = None,
         **arguments: Any,  # noqa: ANN401 - the fields of a SearchRequest
     ) -> Self:
-        """Open the memory of a workspace; closing the retriever closes it.
+        """Open the memory of a workspace, as `Memory.open` does; closing the retriever closes it.
 
-        Args:
-            workspace: as in `Memory.open`.
-            settings: override every settings file and variable.
-            environ: used instead of the process's environment.
-            arguments: fields of `SearchRequest` that apply to every query.
+        `arguments` are fields of `SearchRequest` that apply to every query.
 
         Raises:
             WorkspaceError: the folder does not exist.

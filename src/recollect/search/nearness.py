@@ -80,15 +80,8 @@ def deviations_across(
 
     How near unrelated texts are to a question depends on the language and the length of both. So
     what does not stand out counts by the difference from the texts in the question's own language:
-    docs/decisions/vectors.md.
-
-    Args:
-        cosines: of all candidates with the question.
-        apart: the deviations of those that stand out.
-        is_other: which candidates are in another language.
-        own: the cosines of those in the question's language.
-        background: of those.
-
+    docs/decisions/vectors.md. `apart` are the deviations of texts that stand out; `own` are the
+    cosines of texts in the question's language, with their background.
     """
     others = int(is_other.sum())
     if min(len(own), others) < LEAST_TEXTS:

@@ -57,11 +57,9 @@ else:
 
 
 def make_private_folder(folder: Path, *, readable: bool = False) -> None:
-    """Create a folder and its missing parents, all of them for their owner only.
+    """Create a folder and its missing parents, for their owner only, or `readable` by others.
 
-    Args:
-        folder: an existing one keeps its mode.
-        readable: others may read what is in it, as far as the umask allows; never write.
+    An existing folder keeps its mode.
 
     Raises:
         OSError: it cannot be created.
@@ -73,9 +71,7 @@ def make_private_folder(folder: Path, *, readable: bool = False) -> None:
 def make_folder(folder: Path, *, mode: int = _ANYONES_FOLDER) -> None:
     """Create a folder and its missing parents; they are on disk before anything is put in them.
 
-    Args:
-        folder: an existing one keeps its mode.
-        mode: of every folder that is created, as far as the umask allows.
+    An existing folder keeps its mode.
 
     Raises:
         OSError: it cannot be created.
@@ -282,9 +278,7 @@ def _staging(file: Path, *, private: bool = False, follow_links: bool) -> Iterat
 def remove_leftovers(folder: Path, *, of: str = "") -> None:
     """Remove the temporary files of killed processes from a folder; those in use stay.
 
-    Args:
-        folder: searched without its subfolders; may be missing.
-        of: only those of a file of this name; empty means of any.
+    The folder may be missing. `of` names the file whose temporary files are removed; empty: any.
 
     Raises:
         OSError: one cannot be removed.

@@ -72,11 +72,7 @@ def last_sentences(line: str, room: int) -> str:
 def boundary_before(text: str, at: int, *, start: int = 0) -> int:
     """Return the last place after `start`, and at or before `at`, where the text may be split.
 
-    Args:
-        text: the text to split.
-        at: the latest place.
-        start: a place known to be between two clusters.
-
+    `start` is known to be between two clusters.
     """
     end = max(min(at, len(text)), start + 1)
     for place in range(end, max(start, end - MAX_CLUSTER_CHARS), -1):

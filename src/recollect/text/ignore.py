@@ -59,12 +59,10 @@ class IgnoreRules:
             )
 
     def ignores(self, path: str, *, may_be_folder: bool) -> bool:
-        """Return whether a path is ignored, if no folder that it is in is.
+        """Return whether a path, relative to the folder of the file, is ignored itself.
 
-        Args:
-            path: relative to the folder of the file, with forward slashes.
-            may_be_folder: whether rules for folders apply to it.
-
+        Whether a folder that it is in is ignored is not looked at. `may_be_folder` applies rules
+        for folders.
         """
         parts = path.split("/")
         for rule in self._rules:

@@ -48,12 +48,7 @@ def terminal_line(text: str) -> str:
 
 
 def terminal_json(encoded: str) -> str:
-    """Return JSON that a terminal shows as it is; read back, it is the same value.
-
-    Args:
-        encoded: a JSON document, as `json.dumps` writes it.
-
-    """
+    """Return JSON that a terminal shows as it is; read back, it is the same value."""
     return _UNSAFE.sub(_escaped, encoded)
 
 
