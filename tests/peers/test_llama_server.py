@@ -10,7 +10,6 @@ import xllamacpp
 
 from recollect import Memory
 from recollect.providers.gguf import open_gguf
-from recollect.providers.options import ProviderOptions
 from recollect.types import Role
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ def test_its_vectors_are_those_of_the_same_file_read_here(
     with Memory.open(workspace, environ=remote) as memory:
         memory.sync()
         shown = memory.search("who keeps the ledger").hits[0].vector_score
-    here = open_gguf(ProviderOptions(model_path=gguf_file), cache=workspace)
+    here = open_gguf(gguf_file)
 
     question = here.embed(["who keeps the ledger"], role=Role.QUERY)[0]
     note = here.embed([text], role=Role.DOCUMENT)[0]

@@ -23,26 +23,22 @@ from recollect.errors import (
 )
 from recollect.providers.base import Limits
 from recollect.providers.models.bert import thread_count
-from recollect.providers.models.files import changed_files, resolve, sample_digest
+from recollect.providers.models.files import sample_digest
 from recollect.providers.models.gguf_header import read_header
-from recollect.providers.models.manifest import EMBEDDINGGEMMA
 from recollect.providers.prompts import prompts_of
 from recollect.records import dataclass
 from recollect.text.scripts import latin_share
-from recollect.types import Fingerprint, silent
+from recollect.types import Fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from recollect.providers.models.gguf_header import GgufHeader
-    from recollect.providers.options import ProviderOptions
     from recollect.providers.prompts import Prompts
     from recollect.types import Progress, Role, Vector, Vectors
 
 SUFFIX = ".gguf"
-_GEMMA_DIMENSIONS = 768
-
 _TEXTS = 32  # the most that is lost if the process is killed
 _MOST_CONTEXT_TOKENS = 2048  # memory grows with its square; chunks are far shorter
 _USUAL_CONTEXT_TOKENS = 512  # for a model that does not say
@@ -63,15 +59,13 @@ class GgufProvider:
     """Embeds with a GGUF file; loads it on first use."""
 
     def __init__(
-        self, path: Path | None, *, fingerprint: Fingerprint, prompts: Prompts, cache: Path
+        self, path: Path, *, header: GgufHeader, fingerprint: Fingerprint, prompts: Prompts
     ) -> None:
-        """Store the arguments; without a path, embeddinggemma is used."""
         self._path = path
+        self._header = header
         self._fingerprint = fingerprint
         self._prompts = prompts
-        self._cache = cache
         self._lock = threading.Lock()
-        self._header: GgufHeader | None = None
         self._server: Any = None
 
     @property
@@ -88,22 +82,20 @@ class GgufProvider:
         return Limits(texts=_TEXTS)
 
     def reads(self, text: str) -> float:
-        is_latin = self._header is not None and self._header.reads_latin_only
-        return latin_share(text) if is_latin else 1.0
+        return latin_share(text) if self._header.reads_latin_only else 1.0
 
     def prepare(self, *, progress: Progress, retry: bool) -> None:
+        del progress, retry
+        self._check()
+
+    def _check(self) -> None:
         _llama()
-        if self._header is not None:
-            return
-        path = self._path or self._gemma(progress=progress, retry=retry)
-        header = read_header(path)
-        if not header.embeds:
+        if not self._header.embeds:
             raise ModelUnavailableError(
-                f"{path} has no embedding model: it does not say how to pool tokens into one "
+                f"{self._path} has no embedding model: it does not say how to pool tokens into one "
                 "vector.",
                 action="Set local.model_path to a GGUF file of an embedding model.",
             )
-        self._path, self._header = path, header
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Vectors:
         if not texts:
@@ -116,20 +108,10 @@ class GgufProvider:
         with self._lock:
             self._server = None
 
-    def _gemma(self, *, progress: Progress, retry: bool) -> Path:
-        folder = resolve(
-            EMBEDDINGGEMMA, configured=None, cache=self._cache, progress=progress, retry=retry
-        )
-        for changed in changed_files(EMBEDDINGGEMMA, folder):
-            raise changed
-        return folder / EMBEDDINGGEMMA.files[0].name
-
     def _load(self) -> Any:  # noqa: ANN401 - xllamacpp has no types
         with self._lock:
             if self._server is None:
-                self.prepare(progress=silent, retry=False)
-                assert self._path is not None  # noqa: S101 - prepare either sets it or raises
-                assert self._header is not None  # noqa: S101
+                self._check()
                 self._server = _start(self._path, self._header)
             return self._server
 
@@ -224,27 +206,16 @@ def _joined(parts: Sequence[EmbeddedPart]) -> Vector:
     return (mean / norm).astype(np.float32)
 
 
-def open_gguf(options: ProviderOptions, *, cache: Path) -> GgufProvider:
-    """Return the provider of the GGUF file in the options, else of embeddinggemma.
-
-    Nothing is downloaded yet.
+def open_gguf(path: Path) -> GgufProvider:
+    """Return the provider of a GGUF file; its weights are not loaded yet.
 
     Raises:
         ModelUnavailableError: the file cannot be read, or is not a GGUF file.
 
     """
-    if options.model_path is not None:
-        path = options.model_path.expanduser()
-        header = read_header(path)
-        # Either may name the model: names are entered by hand, and files are renamed.
-        prompts = prompts_of(f"{header.name or ''} {path.stem}".replace(" ", "-"))
-        model, dimensions, weights = path.stem, header.dimensions, sample_digest(path)
-    else:
-        path, model, dimensions = None, EMBEDDINGGEMMA.id, _GEMMA_DIMENSIONS
-        prompts, weights = prompts_of(model), EMBEDDINGGEMMA.files[0].sha256
-    return GgufProvider(
-        path,
-        fingerprint=Fingerprint("local", model, dimensions, f"{prompts.identity}-{weights[:12]}"),
-        prompts=prompts,
-        cache=options.model_cache or cache,
-    )
+    header = read_header(path)
+    # Either may name the model: names are entered by hand, and files are renamed.
+    prompts = prompts_of(f"{header.name or ''} {path.stem}".replace(" ", "-"))
+    identity = f"{prompts.identity}-{sample_digest(path)[:12]}"
+    fingerprint = Fingerprint("local", path.stem, header.dimensions, identity)
+    return GgufProvider(path, header=header, fingerprint=fingerprint, prompts=prompts)

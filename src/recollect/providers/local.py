@@ -26,7 +26,7 @@ from recollect.providers.models.bert import (
     token_output,
 )
 from recollect.providers.models.files import changed_files, read_model, resolve
-from recollect.providers.models.manifest import ARCTIC_S, EMBEDDINGGEMMA, MODELS, EmbeddingManifest
+from recollect.providers.models.manifest import ARCTIC_S, MODELS, EmbeddingManifest
 from recollect.providers.models.onnx_folder import describe, is_own, weights_in
 from recollect.records import dataclass
 from recollect.text.scripts import latin_share
@@ -272,16 +272,14 @@ def open_local(options: ProviderOptions, *, cache: Path) -> Provider:
     """
     path = options.model_path.expanduser() if options.model_path else None
     if path is not None and path.suffix.lower() == SUFFIX:
-        return open_gguf(options, cache=cache)
+        return open_gguf(path)
     cache = options.model_cache or cache
     if path is not None and is_own(path):
         return LocalProvider(describe(path), configured=path, cache=cache)
-    if options.model == EMBEDDINGGEMMA.id:
-        return open_gguf(options, cache=cache)
     if options.model not in (None, ARCTIC_S.id):
         raise ProviderSetupError(
             f"There is no local model named {options.model}.",
-            action=f"Choose {ARCTIC_S.id} or {EMBEDDINGGEMMA.id}, or set local.model_path.",
+            action="Leave `model` unset, and set local.model_path to a GGUF file or an ONNX folder.",
         )
     return LocalProvider(ARCTIC_S, configured=path, cache=cache)
 

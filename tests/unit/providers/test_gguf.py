@@ -9,19 +9,15 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from tests.support.gguf import MINILM
 from tests.support.waiting import PATIENCE_SECONDS
 
 from recollect.errors import ModelUnavailableError, ProviderSetupError
-from recollect.providers import gguf
 from recollect.providers.gguf import GgufProvider, open_gguf
-from recollect.providers.options import ProviderOptions
 from recollect.types import Role, silent
 
 if TYPE_CHECKING:
@@ -33,7 +29,7 @@ NOWHERE = Path(os.devnull, "never-used")
 
 
 def opened(path: Path) -> GgufProvider:
-    return open_gguf(ProviderOptions(model_path=path), cache=NOWHERE)
+    return open_gguf(path)
 
 
 @pytest.fixture(scope="module")
@@ -188,12 +184,10 @@ def test_nothing_is_printed_and_nothing_is_loaded_for_a_fingerprint(
     code = (
         "import sys, pathlib\n"
         "from recollect.errors import ModelUnavailableError\n"
-        "from recollect.providers.options import ProviderOptions\n"
         "from recollect.providers.gguf import open_gguf\n"
         "from recollect.types import Role\n"
         "def opened(path):\n"
-        "    options = ProviderOptions(model_path=pathlib.Path(path))\n"
-        "    return open_gguf(options, cache=pathlib.Path('none'))\n"
+        "    return open_gguf(pathlib.Path(path))\n"
         "provider = opened(sys.argv[1])\n"
         "assert provider.fingerprint.dimensions == 384\n"
         "assert 'xllamacpp' not in sys.modules\n"
@@ -242,48 +236,6 @@ def test_prefixes_are_known_by_the_models_name(gguf_file: Path, tmp_path: Path) 
 
     assert as_query @ as_document < 0.99
     assert known.fingerprint.prompts != opened(gguf_file).fingerprint.prompts
-
-
-def test_a_model_chosen_by_name_is_known_before_it_is_fetched() -> None:
-    by_default = open_gguf(ProviderOptions(), cache=NOWHERE)
-    gemma = open_gguf(ProviderOptions(model="embeddinggemma-300m"), cache=NOWHERE)
-
-    assert by_default.fingerprint == gemma.fingerprint
-    assert str(gemma.fingerprint).startswith("local/embeddinggemma-300m/768/")
-    assert str(gemma.fingerprint).endswith("-b5ce9d77a3fc")
-    assert gemma.background is None
-
-
-def test_a_model_that_no_package_carries_is_looked_for_on_the_hub_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    gemma = open_gguf(ProviderOptions(model="embeddinggemma-300m"), cache=tmp_path)
-
-    with pytest.raises(ModelUnavailableError, match="hub:") as raised:
-        gemma.prepare(progress=silent, retry=True)
-
-    assert "pip" not in raised.value.message
-    assert "local.model_path" in raised.value.action
-
-
-def test_a_model_chosen_by_name_is_taken_from_the_cache_and_hashed(
-    gguf_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    manifest = replace(MINILM, id="embeddinggemma-300m")
-    monkeypatch.setattr(gguf, "EMBEDDINGGEMMA", manifest)
-    (tmp_path / manifest.folder).mkdir()
-    copy = tmp_path / manifest.folder / gguf_file.name
-    copy.write_bytes(gguf_file.read_bytes())
-    options = ProviderOptions(model="embeddinggemma-300m", model_cache=tmp_path)
-    provider = open_gguf(options, cache=NOWHERE)
-    vectors = documents(provider, "a cat")
-    provider.close()
-    copy.write_bytes(copy.read_bytes()[::-1])
-
-    assert (1, 384) == vectors.shape
-    with pytest.raises(ModelUnavailableError, match="does not match its published SHA-256"):
-        open_gguf(options, cache=NOWHERE).prepare(progress=silent, retry=False)
 
 
 def test_an_english_model_reads_latin_letters(provider: GgufProvider) -> None:

@@ -61,14 +61,8 @@ def test_a_gguf_file_goes_through_llama(gguf_file: Path, tmp_path: Path) -> None
         assert isinstance(provider, GgufProvider)
 
 
-def test_a_gguf_model_can_be_chosen_by_name() -> None:
-    chosen = fingerprint(ProviderOptions(model="embeddinggemma-300m"))
-
-    assert chosen.startswith("local/embeddinggemma-300m/768/")
-
-
-def test_an_unknown_name_is_refused_and_the_known_ones_are_named() -> None:
+def test_an_unknown_name_is_refused_with_the_way_to_another_model() -> None:
     with pytest.raises(ProviderSetupError, match="There is no local model named no-such") as raised:
         open_local(ProviderOptions(model="no-such"), cache=NOWHERE)
 
-    assert "snowflake-arctic-embed-s or embeddinggemma-300m" in raised.value.action
+    assert "set local.model_path to a GGUF file" in raised.value.action

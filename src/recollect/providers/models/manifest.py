@@ -169,26 +169,5 @@ MS_MARCO_MINILM = Manifest(
     hub=None,
 )
 
-EMBEDDINGGEMMA = Manifest(
-    id="embeddinggemma-300m",
-    licence="Gemma Terms of Use",
-    about="GGUF embedding model",
-    if_offline="Connect once and run `recollect index`, or set local.model_path to a GGUF file you "
-    "have.",
-    files=(
-        ModelFile(
-            name="embeddinggemma-300M-Q8_0.gguf",
-            sha256="b5ce9d77a3fc4b3b39ccb5643c36777911cc4eb46a66962eadfa3f5f60490d63",
-            size_bytes=333_590_944,
-            on_hub="embeddinggemma-300M-Q8_0.gguf",
-        ),
-    ),
-    wheel=None,
-    hub=Hub(
-        repository="ggml-org/embeddinggemma-300M-GGUF",
-        revision="0f741b5a6585bd53aeb15cd1372c56f2a0f65e12",
-    ),
-)
-
-MODELS = (ARCTIC_S, MS_MARCO_MINILM, EMBEDDINGGEMMA)
+MODELS = (ARCTIC_S, MS_MARCO_MINILM)
 """All of them."""
