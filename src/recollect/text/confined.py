@@ -272,37 +272,15 @@ def replace_named(path: Path, content: bytes, workspace: Path | None) -> None:
 _NOT_REGULAR = "is not a regular file"
 
 
-def _parts(path: Path, root: Path) -> tuple[str, ...]:
-    return resolve_inside(path, root).relative_to(os.path.realpath(root)).parts
-
-
 def _open_inside(path: Path, root: Path) -> int:
     if not _HAS_FOLDER_DESCRIPTORS:
         return os.open(resolve_inside(path, root), _READ)
-    if parts := _plain_parts(path, root):
-        try:
-            return _open_parts(parts, root)
-        except OSError:  # a link on the way, maybe: what it leads to decides
-            pass
-    parts = _parts(path, root)
+    parts = resolve_inside(path, root).relative_to(os.path.realpath(root)).parts
     if not parts:  # the root itself: a file that the user named, or a link to the folder
         if root.is_dir():
             raise RefusedError(_NOT_REGULAR)
         parts, root = (Path(os.path.realpath(root)).name,), Path(os.path.realpath(root)).parent
     return _open_parts(parts, root)
-
-
-def _plain_parts(path: Path, root: Path) -> tuple[str, ...]:
-    """Return the parts of a path that is below a root by its name; empty if it is not.
-
-    Opened one by one without following links they lead to what the resolved path leads to, and
-    nothing has to be resolved.
-    """
-    inner, outer = os.fspath(path), os.fspath(root)
-    if not inner.startswith(outer + os.sep):
-        return ()
-    parts = tuple(inner[len(outer) + 1 :].split(os.sep))  # noqa: PTH206 - five times as fast
-    return () if {"", os.curdir, os.pardir}.intersection(parts) else parts
 
 
 def _open_parts(parts: tuple[str, ...], root: Path) -> int:

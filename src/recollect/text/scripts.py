@@ -6,16 +6,12 @@ It knows Unicode and stemmers, but not what a term, an identifier or a query is.
 from __future__ import annotations
 
 import re
-import sys
 import unicodedata
-from functools import cache, lru_cache
-from importlib import import_module
-from importlib.machinery import ModuleSpec, PathFinder
-from importlib.util import module_from_spec
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from snowballstemmer.basestemmer import BaseStemmer
+    from collections.abc import Callable
 
 HAN_KANA = (
     "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3031-\u303c\u3041-\u30ff\u3105-\u312f\u31a0-\u31ff"
@@ -53,7 +49,7 @@ _DROPPED = re.compile(
 )
 _MAX_MARKS = 30
 _MARK_RUN = re.compile(rf"[^\w\x00-\x7f]{{{_MAX_MARKS + 1},}}")
-_MAX_FOLDS = 1 << 15
+_MAX_CHARS = 1 << 15
 _MAX_STEMS = 1 << 16
 _MIN_STEMMED_CHARS = 3
 
@@ -96,24 +92,11 @@ def stem(word: str) -> str:
 
         return stem_english(word)
     if _CYRILLIC.fullmatch(word):
+        from snowballstemmer.russian_stemmer import RussianStemmer  # noqa: PLC0415 - 15 ms
+
         # A new stemmer each time: they keep state while they work, and threads share this function.
-        return str(_stemmer_of("russian")().stemWord(word))
+        return str(RussianStemmer().stemWord(word))
     return word
-
-
-@cache
-def _stemmer_of(language: str) -> type[BaseStemmer]:
-    """Return a stemmer's class without the package around it, which loads forty languages."""
-    package = "_recollect_snowball"  # beside the real one, which others may import
-    if package not in sys.modules:
-        found = PathFinder.find_spec("snowballstemmer")
-        if found is None:
-            raise ModuleNotFoundError("No module named 'snowballstemmer'", name="snowballstemmer")
-        sys.modules[package] = module_from_spec(ModuleSpec(package, None, is_package=True))
-        sys.modules[package].__path__ = list(found.submodule_search_locations or ())
-    module = import_module(f"{package}.{language}_stemmer")
-    stemmer: type[BaseStemmer] = getattr(module, f"{language.capitalize()}Stemmer")
-    return stemmer
 
 
 def normalised(text: str) -> str:
@@ -152,20 +135,6 @@ def _translated(run: re.Match[str]) -> str:
     return run[0].translate(_FOLDS)
 
 
-class _Folds(dict[int, str]):
-    """Maps a code point to its folded form, computed on first use."""
-
-    def __missing__(self, code: int) -> str:
-        folded = _folded(chr(code))
-        # Bounded: a file with every code point must not occupy 100 MB for good.
-        if len(self) < _MAX_FOLDS:
-            self[code] = folded
-        return folded
-
-
-_FOLDS = _Folds(_SPELLINGS)
-
-
 def _folded(char: str) -> str:
     category = unicodedata.category(char)
     if category in {"Cf", "Me"} or _DROPPED.match(char):
@@ -187,3 +156,21 @@ def _without_accents(char: str) -> str:
     ):
         return _SPELLINGS.get(ord(base), base)
     return char
+
+
+class CharTable(dict[int, str]):
+    """A table for `str.translate` that computes its entries on first use."""
+
+    def __init__(self, rule: Callable[[str], str], known: dict[int, str] | None = None) -> None:
+        super().__init__(known or {})
+        self._rule = rule
+
+    def __missing__(self, code: int) -> str:
+        translated = self._rule(chr(code))
+        # Bounded: a file with every code point must not occupy 100 MB for good.
+        if len(self) < _MAX_CHARS:
+            self[code] = translated
+        return translated
+
+
+_FOLDS = CharTable(_folded, _SPELLINGS)

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recollect.text.scripts import CharTable
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     import numpy.typing as npt
@@ -28,7 +30,6 @@ _MAX_WORD_CHARS = 100
 """A longer word is unknown to BERT."""
 
 _MAX_CACHED_WORDS = 1 << 16
-_MAX_CACHED_CHARS = 1 << 15
 
 _ASCII_PART = re.compile(r"[0-9a-z]+|[!-/:-@\[-`{-~]")
 _FIRST_IDEOGRAPH = "\u3400"
@@ -139,22 +140,8 @@ def _parted(char: str) -> str:
     return f" {char} " if is_sign else char.lower()
 
 
-class _CharTable(dict[int, str]):
-    """A table for `str.translate` that computes its entries on first use."""
-
-    def __init__(self, rule: Callable[[str], str]) -> None:
-        self._rule = rule
-
-    def __missing__(self, code: int) -> str:
-        translated = self._rule(chr(code))
-        # Bounded: a file with every code point must not occupy 100 MB for good.
-        if len(self) < _MAX_CACHED_CHARS:
-            self[code] = translated
-        return translated
-
-
-_CLEANED = _CharTable(_cleaned)
-_PARTED = _CharTable(_parted)
+_CLEANED = CharTable(_cleaned)
+_PARTED = CharTable(_parted)
 
 
 def bert_input(
