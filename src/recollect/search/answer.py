@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from datetime import date
     from pathlib import Path
 
-    from recollect.providers.base import Provider, Reranker
+    from recollect.providers.base import Reranker
     from recollect.providers.chain import Chain
     from recollect.search.embed import AskedVectors
     from recollect.search.expand import QueryExpander
@@ -113,12 +113,6 @@ class EmbeddedSearch:
     asked: tuple[AskedVectors, ...] = ()
     """The main space first, then those of the texts that it does not have."""
     unexpanded: Mapping[str, Degradation] = field(default_factory=dict)
-
-    @property
-    def second(self) -> Provider | None:
-        """Return another provider to ask, if this one's vectors find nothing."""
-        second = self.serving.second
-        return None if any(each.provider is second for each in self.asked) else second
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,19 +198,14 @@ class Searcher:
         if superseded:
             query = replace(query, max_results=wanted + _SPARE)
 
-        def answer_by(*asked: AskedVectors) -> Results:
-            return search(
-                query,
-                store=self.store,
-                asked=asked,
-                reranker=self.reranker() if options.rank.rerank.enabled else None,
-                options=options,
-                today=started.request.today or self.today(),
-            )
-
-        results = answer_by(*embedded.asked)
-        if embedded.second is not None and Leg.VECTOR in (results.degraded or {}):
-            results = answer_by(embed_question(query, embedded.second))
+        results = search(
+            query,
+            store=self.store,
+            asked=embedded.asked,
+            reranker=self.reranker() if options.rank.rerank.enabled else None,
+            options=options,
+            today=started.request.today or self.today(),
+        )
         spaces = spaces_of(self.chain, started.spaces.held)
         told = (
             *filling_notices(embedded.serving, self.store),

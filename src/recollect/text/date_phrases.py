@@ -59,20 +59,11 @@ _SIGNS = (
 )
 """Every phrase contains one of these; most questions contain none."""
 _HIER = _french("hier")
-_WORD = re.compile(r"[^\W\d_]+")
-_FRENCH_WORDS = """
-ai avons avez ont est sont suis était fait qu que qui quoi quel quels quelle quelles où quand
-comment pourquoi combien le la les un une nous vous ils elle elles et ou sur dans avec pour par
-depuis mon ma mes notre nos
-"""
-_OTHER_WORDS = """
-was wer wem wie wo wann warum welche welcher welches ist sind war waren hat habe haben steht stehen
-gibt der die das den dem ein eine einen einem ich wir ihr und oder von mit für auf im zu zum zur bei
-über nicht aus wat waar wanneer waarom welke heb heeft hebben staat staan zijn wordt het een ik jij
-wij van met voor op niet naar over what who where when why which how is are were does did the of for
-with about
-"""
-"""Common words of German and Dutch, where `hier` means "here", and of English."""
+_IS_FRENCH = re.compile(
+    r"\b(?:(?:[JjDdLl]|[Qq]u)['’]|de hier\b"
+    r"|(?:ai|avons|avez|ont|nous|le|la|une|[Qq]uel(?:le)?s?)\b)"
+)
+"""Words beside which `hier` is not the German and Dutch word for "here"; AI is an abbreviation."""
 
 
 def in_english(text: str) -> tuple[int, int, str] | None:
@@ -84,17 +75,10 @@ def in_english(text: str) -> tuple[int, int, str] | None:
         if found := pattern.search(text):
             name = found.groupdict().get("name")
             return _translated(found, english.format(_NAMED[name.lower()]) if name else english)
-    if (found := _HIER.search(text)) and _is_french(text):
+    if (found := _HIER.search(text)) and _IS_FRENCH.search(text):
         return _translated(found, "yesterday")
     return None
 
 
 def _translated(found: re.Match[str], english: str) -> tuple[int, int, str]:
     return found.start(), found.end(), f"since {english}" if found["since"] else english
-
-
-def _is_french(text: str) -> bool:
-    """Return whether most of a question's common words are French; AI and EST are abbreviations."""
-    words = [word.lower() for word in _WORD.findall(text) if len(word) == 1 or not word.isupper()]
-    french, other = frozenset(_FRENCH_WORDS.split()), frozenset(_OTHER_WORDS.split())
-    return sum(word in french for word in words) > sum(word in other for word in words)

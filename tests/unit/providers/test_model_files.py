@@ -151,7 +151,7 @@ def test_a_download_that_is_not_the_pinned_file_is_refused(
 ) -> None:
     (hub / "onnx" / "m.onnx").write_bytes(b"tampered")
 
-    with pytest.raises(ModelUnavailableError, match="not the pinned file"):
+    with pytest.raises(ModelUnavailableError, match="does not match its published SHA-256"):
         get(manifest, tmp_path / "cache")
 
     assert ["fetch-failed.json"] == names_in(tmp_path / "cache")

@@ -75,24 +75,17 @@ def read_model(manifest: Manifest, folder: Path) -> dict[str, bytes]:
         ModelUnavailableError: a file is not the published one, or cannot be read.
 
     """
-    found = {}
-    for file in manifest.files:
-        try:
-            content = (folder / file.name).read_bytes()
-        except OSError as error:
-            raise _unusable(manifest, folder, file, _unreadable(file, error)) from error
-        digest = hashlib.sha256(content).hexdigest()
-        if digest != file.sha256:
-            raise _unusable(manifest, folder, file, _different(file, digest))
-        found[file.name] = content
-    return found
+    return {file.name: _usable(manifest, folder, file) for file in manifest.files}
 
 
 def changed_files(manifest: Manifest, folder: Path) -> Iterator[ModelUnavailableError]:
     """Hash every file of a model that is there; yield which are not the published ones."""
     for file in manifest.files:
-        if (folder / file.name).is_file() and (problem := _problem(folder / file.name, file)):
-            yield _unusable(manifest, folder, file, problem)
+        if (folder / file.name).is_file():
+            try:
+                _usable(manifest, folder, file)
+            except ModelUnavailableError as error:
+                yield error
 
 
 def is_complete(manifest: Manifest, folder: Path) -> bool:
@@ -123,32 +116,32 @@ def sample_digest(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _problem(path: Path, file: ModelFile) -> str | None:
-    """Return why a file is not the published one; None if it is."""
+def _published(folder: Path, file: ModelFile) -> bytes:
+    """Return the content of a file.
+
+    Raises:
+        FetchError: it is not the published one, or cannot be read.
+
+    """
     try:
-        with path.open("rb") as stream:
-            found = hashlib.file_digest(stream, "sha256").hexdigest()
+        content = (folder / file.name).read_bytes()
     except OSError as error:
-        return _unreadable(file, error)
-    return None if found == file.sha256 else _different(file, found)
+        raise FetchError(f"{file.name} cannot be read ({error.strerror})") from error
+    found = hashlib.sha256(content).hexdigest()
+    if found != file.sha256:
+        raise FetchError(f"{file.name} does not match its published SHA-256 (it has {found[:12]}…)")
+    return content
 
 
-def _unreadable(file: ModelFile, error: OSError) -> str:
-    return f"{file.name} cannot be read ({error.strerror})"
-
-
-def _different(file: ModelFile, found: str) -> str:
-    return f"{file.name} does not match its published SHA-256 (it has {found[:12]}…)"
-
-
-def _unusable(
-    manifest: Manifest, folder: Path, file: ModelFile, problem: str
-) -> ModelUnavailableError:
-    return ModelUnavailableError(
-        f"The model {manifest.id} in {folder} cannot be used: {problem}.",
-        action=f"Put the right {file.name} there (SHA-256 {file.sha256}), or remove the folder or "
-        "the setting local.model_path: `recollect index` downloads the model again.",
-    )
+def _usable(manifest: Manifest, folder: Path, file: ModelFile) -> bytes:
+    try:
+        return _published(folder, file)
+    except FetchError as error:
+        raise ModelUnavailableError(
+            f"The model {manifest.id} in {folder} cannot be used: {error}.",
+            action=f"Put the right {file.name} there (SHA-256 {file.sha256}), or remove the folder "
+            "or the setting local.model_path: `recollect index` downloads the model again.",
+        ) from error
 
 
 def _install(manifest: Manifest, folder: Path, *, download: Download) -> None:
@@ -161,8 +154,7 @@ def _install(manifest: Manifest, folder: Path, *, download: Download) -> None:
         staging = Path(name)
         download(staging)
         for file in manifest.files:
-            if problem := _problem(staging / file.name, file):
-                raise FetchError(f"the download is not the pinned file: {problem}")
+            _published(staging, file)
         for file in manifest.files:
             (staging / file.name).chmod(_MODE)
             (staging / file.name).replace(folder / file.name)
