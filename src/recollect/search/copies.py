@@ -4,23 +4,22 @@ A correction is written once; the old claim may be in several notes. What else t
 answer, so such notes are marked with the fact that replaced the claim.
 
 A note repeats a claim if it contains the claim's words in order, or a sentence of nothing but its
-words in any order and inflection: the old value, the subject, and words that change nothing. A note
-that states the new value is never marked. Vectors cannot tell a claim from its denial, nor from the
-same claim about something else: docs/decisions/facts.md.
+words in any order: the old value, the subject, and words that change nothing. Words are those by
+which duplicates are found. A note that states the new value is never marked. Vectors cannot tell a
+claim from its denial, nor from the same claim about something else: docs/decisions/facts.md.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from recollect.records import dataclass
+from recollect.search.duplicates import wording
 from recollect.search.notices import copy_notice
 from recollect.text.claims import compare_claims
-from recollect.text.terms import terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,10 +33,10 @@ _BETWEEN = re.compile(
 )  # sentences, cells of a table
 _ASKS = re.compile("[?？]")
 _FILLERS = frozenset(
-    terms(
-        "a an the this that these those and as at by for from in into of on onto to with is are am "
-        "be has have do does i me my we us our it its who which where there here also own just"
-    )
+    wording(
+        "this that these those and as at by for from in into of on onto to with is are am be s has "
+        "have do does i me my we us our it its who which where there here also own just"
+    ).split()
 )
 """Words that a sentence may add to a claim without saying something else."""
 
@@ -58,7 +57,7 @@ def mark_copies(
     hits: list[Hit] = []
     for hit in results.hits:
         if hit.fact is None:
-            sentences = [_sentence(each) for each in _sentences(hit.text or hit.snippet)]
+            sentences = list(_sentences(hit.text or hit.snippet))
             by = _repeated_in(sentences, claims)
             if by and not keep and _is_copy(sentences, claims):
                 continue
@@ -76,51 +75,41 @@ def mark_copies(
 
 
 @dataclass(frozen=True, slots=True)
-class _Sentence:
-    """A sentence of a note, or a claim."""
-
-    words: str
-    """Its words in one case, without punctuation or markup, between spaces."""
-    terms: frozenset[str]
-    past: frozenset[str]
-    """Words in the past tense: `lived` has the same term as `lives`."""
-    is_heading: bool
-    asks: bool
-
-
-@dataclass(frozen=True, slots=True)
 class _Claim:
     """What a superseded fact says, and what replaced it."""
 
     text: str
     instead: str
-    said: _Sentence
+    said: str
+    """Its words, between spaces."""
     allowed: frozenset[str]
     required: frozenset[str]
     """Empty if the new claim says everything the old one did."""
     fresh: frozenset[str]
-    """Terms of the new claim only."""
+    """Words of the new claim only."""
 
-    def is_said_by(self, sentence: _Sentence) -> bool:
-        """Return whether a sentence states the claim, in the present tense, and nothing else."""
-        is_claim = self.required <= sentence.terms <= self.allowed
-        return is_claim and not self.fresh & sentence.terms and sentence.past <= self.said.past
+    def is_said_by(self, sentence: str) -> bool:
+        """Return whether a sentence, given as words, states the claim and nothing else."""
+        words = frozenset(sentence.split())
+        return self.required <= words <= self.allowed and not self.fresh & words
 
 
 @lru_cache(maxsize=4096)  # a process that stays compares the same facts again
 def _claim(text: str, about: str, instead: str) -> _Claim:
-    said, new = _sentence(text), frozenset(terms(instead))
-    subject = frozenset(terms(about))
-    changed = said.terms - new - _FILLERS
+    said = wording(text)
+    old, new, subject = (
+        frozenset(words.split()) for words in (said, wording(instead), wording(about))
+    )
+    changed = old - new - _FILLERS
     # If it does not say what it is about, all of it is the subject.
-    required = changed | ((subject or said.terms) & said.terms - _FILLERS)
+    required = changed | ((subject or old) & old - _FILLERS)
     return _Claim(
         text,
         instead,
         said,
-        allowed=said.terms | subject | _FILLERS,
+        allowed=old | subject | _FILLERS,
         required=required if changed else frozenset(),
-        fresh=new - said.terms - _FILLERS,
+        fresh=new - old - _FILLERS,
     )
 
 
@@ -138,16 +127,14 @@ def _last_ones(superseded: Sequence[SupersededFact]) -> dict[str, SupersededFact
     return last
 
 
-def _repeated_in(
-    sentences: Sequence[_Sentence], claims: Sequence[tuple[_Claim, str]]
-) -> str | None:
+def _repeated_in(sentences: Sequence[str], claims: Sequence[tuple[_Claim, str]]) -> str | None:
     """Return the id of the fact that replaced a claim which the sentences repeat."""
-    said = [each for each in sentences if not each.asks]
-    words = f" {' '.join(' '.join(each.words for each in said).split())} "
-    stated = frozenset[str]().union(*(each.terms for each in sentences))
+    said = [wording(each) for each in sentences if not _ASKS.search(each)]
+    words = f" {' '.join(' '.join(said).split())} "
+    stated = frozenset(wording(" ".join(sentences)).split())
     for claim, by in claims:
         is_possible = claim.required <= stated
-        if claim.said.words in words or (is_possible and any(map(claim.is_said_by, said))):
+        if claim.said in words or (is_possible and any(map(claim.is_said_by, said))):
             states_new = bool(claim.fresh) and claim.fresh <= stated
             is_merged = compare_claims(claim.text, claim.instead) is not None  # says the same
             if not states_new and not is_merged:
@@ -155,12 +142,13 @@ def _repeated_in(
     return None
 
 
-def _is_copy(sentences: Sequence[_Sentence], claims: Sequence[tuple[_Claim, str]]) -> bool:
+def _is_copy(sentences: Sequence[str], claims: Sequence[tuple[_Claim, str]]) -> bool:
     """Return whether a note says nothing but claims, apart from headings."""
+    said = (wording(each) for each in sentences if not _HEADING.match(each))
     return all(
-        any(each.words == claim.said.words or claim.is_said_by(each) for claim, _ in claims)
-        for each in sentences
-        if each.words.strip() and not each.is_heading
+        any(words == claim.said or claim.is_said_by(words) for claim, _ in claims)
+        for words in said
+        if words.strip()
     )
 
 
@@ -175,15 +163,3 @@ def _sentences(text: str) -> Iterator[str]:
         if _HEADING.match(line):
             yield line
             paragraph = []
-
-
-def _sentence(text: str) -> _Sentence:
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    words = "".join(char if char.isalnum() else " " for char in folded).split()
-    return _Sentence(
-        f" {' '.join(words)} ",
-        frozenset(terms(text)),
-        frozenset(word for word in words if word.endswith("ed")),
-        is_heading=_HEADING.match(text) is not None,
-        asks=_ASKS.search(text) is not None,
-    )

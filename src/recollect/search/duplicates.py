@@ -62,10 +62,10 @@ class Originals:
         near = self._near(chunk.text)
         if not near or not _may_repeat(chunk):
             return None
-        heading, body = _wording(chunk)
+        heading, body = _wordings(chunk)
         is_long = body.count(" ") > LONG_WORDS
         for row in near:
-            other_heading, other = _wording(self._chunks[row][0])
+            other_heading, other = _wordings(self._chunks[row][0])
             if (body in other) if is_long else (heading, body) == (other_heading, other):
                 return row
         return None
@@ -86,15 +86,16 @@ def _may_repeat(chunk: Chunk) -> bool:
     return not (chunk.speaker == "user" and "?" in chunk.text)
 
 
-def _wording(chunk: Chunk) -> tuple[str, str]:
+def _wordings(chunk: Chunk) -> tuple[str, str]:
     """Return the words of a chunk's headings and of its text, each between spaces."""
     opening = _HEADINGS.match(chunk.text)
     body = chunk.text[opening.end() :] if opening else chunk.text
-    return _words("\n".join(chunk.heading)), _words(body)
+    return wording("\n".join(chunk.heading)), wording(body)
 
 
 @lru_cache(maxsize=1 << 11)  # a process that stays sees the same texts again: at most 8 MB
-def _words(text: str) -> str:
+def wording(text: str) -> str:
+    """Return the words of a text that count, in the form that inflections share, between spaces."""
     found = (_word(token) for token in _TOKEN.findall(_LINE_MARKUP.sub("", fold(text))))
     return f" {' '.join(word for word in found if word)} "
 
