@@ -510,17 +510,23 @@ class MapPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class MapPoint:
-    """A chunk on the map."""
+class Passage:
+    """A chunk without its text."""
 
-    x: float
-    y: float
     path: str
     source: SourceKind
     start_line: int
     end_line: int
     heading: tuple[str, ...]
     date: date | None
+
+
+@dataclass(frozen=True, slots=True)
+class MapPoint(Passage):
+    """A chunk on the map."""
+
+    x: float
+    y: float
     group: int | None = None
     """Index of its group on the map; None if it was added for a query."""
 
@@ -536,15 +542,9 @@ class MapGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class RelatedNote:
+class RelatedNote(Passage):
     """A document whose meaning is close to another, by the passage that is closest."""
 
-    path: str
-    source: SourceKind
-    start_line: int
-    end_line: int
-    heading: tuple[str, ...]
-    date: date | None
     similarity: float
     """Cosine of the closest two passages."""
 

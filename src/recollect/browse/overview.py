@@ -343,17 +343,7 @@ def _points(
 ) -> tuple[MapPoint, ...]:
     numbers = [None] * len(chunks) if groups is None else [int(number) for number in groups]
     return tuple(
-        MapPoint(
-            x=float(x),
-            y=float(y),
-            path=chunk.path,
-            source=chunk.source,
-            start_line=chunk.start_line,
-            end_line=chunk.end_line,
-            heading=chunk.heading,
-            date=chunk.when,
-            group=number,
-        )
+        MapPoint(*_passage(chunk), float(x), float(y), number)
         for chunk, (x, y), number in zip(chunks, places, numbers, strict=True)
     )
 
@@ -367,18 +357,15 @@ def _closest(
         if chunks[key].path != without:
             best.setdefault(chunks[key].path, key)
     return tuple(
-        RelatedNote(
-            path=chunk.path,
-            source=chunk.source,
-            start_line=chunk.start_line,
-            end_line=chunk.end_line,
-            heading=chunk.heading,
-            date=chunk.when,
-            similarity=cosines[key],
-        )
-        for key in best.values()
-        for chunk in (chunks[key],)
+        RelatedNote(*_passage(chunks[key]), similarity=cosines[key]) for key in best.values()
     )
+
+
+def _passage(
+    chunk: Chunk,
+) -> tuple[str, SourceKind, int, int, tuple[str, ...], date | None]:
+    lines = chunk.start_line, chunk.end_line
+    return chunk.path, chunk.source, *lines, chunk.heading, chunk.when
 
 
 def _empty_map(why: Degradation) -> ChunkMap:

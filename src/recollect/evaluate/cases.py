@@ -211,23 +211,20 @@ def _read(file: Path, workspace: Path | None) -> str:
 
 def _parse_lines(text: str, *, file: Path) -> tuple[Case, ...]:
     # Not splitlines(): JSON strings may contain other line separators.
-    lines = [
-        (number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()
-    ]
-    return tuple(
-        _parse_line(line, where=f"{file}:{number}", number=number) for number, line in lines
-    )
-
-
-def _parse_line(line: str, *, where: str, number: int) -> Case:
-    try:
-        entry = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise UsageError(
-            f"{where}: this is not JSON ({error.msg}, column {error.colno}).",
-            action='Write one object per line: {"query": "…", "expected": ["memory/a.md:10-24"]}.',
-        ) from error
-    return parse_case(entry, where=where, line=number)
+    cases = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        where = f"{file}:{number}"
+        try:
+            entry = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise UsageError(
+                f"{where}: this is not JSON ({error.msg}, column {error.colno}).",
+                action='Write one object per line: {"query": "…", "expected": ["memory/a.md"]}.',
+            ) from error
+        cases.append(parse_case(entry, where=where, line=number))
+    return tuple(cases)
 
 
 def parse_case(entry: object, *, where: str, line: int = 0) -> Case:
