@@ -66,7 +66,7 @@ from recollect.text.claims import compare_claims
 from recollect.text.date_words import window
 from recollect.text.days import parse_day
 from recollect.text.globs import matches
-from recollect.text.phrases import contains, phrases_in
+from recollect.text.phrases import contains_all, phrases_in
 from recollect.text.redact import redact
 from recollect.text.safe import fenced, neutralised, on_one_line
 from recollect.text.terminal import terminal_json, terminal_line, terminal_text
@@ -372,7 +372,7 @@ def question(choices: Choices) -> None:
     query_terms(text)
     character_terms(text)
     for phrase in phrases_in(text):
-        contains(text, phrase.words)
+        contains_all([text], [phrase])
     compare_claims(text, choices.text(4))
     parse_location(text)
     path_of(uri_of(text.encode("utf-8", "replace").decode()))

@@ -211,7 +211,7 @@ class Chain:
         names = self._names(held)
         skipped: dict[str, Degradation] = {}
         chosen: Provider | None = None
-        busy: Provider | None = None
+        busy: list[Provider] = []
         for name in names:
             provider = None
             try:
@@ -222,18 +222,18 @@ class Chain:
                     _try_out(provider)
             except ProviderError as error:
                 skipped[name] = Degradation(error.message, error.action)
-                if provider is not None and busy is None and isinstance(error, ProviderBusyError):
-                    busy = provider
+                if provider is not None and isinstance(error, ProviderBusyError):
+                    busy.append(provider)
                 elif provider is not None:
                     provider.close()
             else:
                 chosen = provider
                 break
-        if chosen is None and busy is not None:  # nobody else: an index run may outlast it
-            chosen = busy
-            del skipped[busy.fingerprint.provider]
-        elif busy is not None:
-            busy.close()
+        if chosen is None and busy:  # nobody else: an index run may outlast it
+            chosen = busy.pop(0)
+            del skipped[chosen.fingerprint.provider]
+        for each in busy:
+            each.close()
         if chosen is None:
             return Choice(None, skipped, switch=self._switch(held))
         name = chosen.fingerprint.provider
@@ -319,8 +319,7 @@ def _variants(options: ProviderOptions, fingerprint: Fingerprint) -> Iterator[Pr
     named = replace(options, provider=fingerprint.provider)
     if options.provider == fingerprint.provider:
         yield named
-    plain = replace(named, remote=replace(named.remote, base_url=None, api_key=None))
-    for own in (named, plain):
+    for own in (named, _plain(named)):
         yield replace(own, model=None, dimensions=None)
         yield replace(own, model=fingerprint.model, dimensions=None)
         yield replace(own, model=fingerprint.model, dimensions=fingerprint.dimensions)

@@ -6,7 +6,6 @@ Words are compared like terms: without case, accents and English endings.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,6 @@ _QUOTED = re.compile(r'(?<![0-9A-Za-z])"([^"]+)"(?![0-9A-Za-z])')
 MAX_PHRASES = 8
 """How many phrases of a question are required; the quotes of others are ignored."""
 _MAX_TERMS = 16  # enough to find few chunks
-_CACHED_FIELDS = 4096  # one question asks several legs about the same chunks
 
 
 def phrases_in(text: str) -> tuple[Phrase, ...]:
@@ -42,12 +40,6 @@ def _quoted(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     for part in dict.fromkeys(" ".join(part.split()) for part in _QUOTED.findall(text)):
         if words := phrase_words(part):
             yield part, words
-
-
-@lru_cache(maxsize=_CACHED_FIELDS)
-def contains(text: str, words: tuple[str, ...]) -> bool:
-    """Return whether a text has these words of a phrase side by side."""
-    return _joined(words) in _joined(phrase_words(text))
 
 
 def contains_all(fields: Iterable[str], phrases: Iterable[Phrase]) -> bool:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.text.phrases import contains, phrases_in
+from recollect.text.phrases import contains_all, phrases_in
 
 
 def has(question: str, text: str) -> bool:
-    (phrase,) = phrases_in(question)
-    return contains(text, phrase.words)
+    phrases = phrases_in(question)
+    assert len(phrases) == 1
+    return contains_all([text], phrases)
 
 
 @pytest.mark.parametrize(
