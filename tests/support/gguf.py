@@ -24,5 +24,5 @@ MINILM = Manifest(
         sha256="6ecd2fa7bf9118febe62ec7d33f6bca30fcaa6c88906b073b08702ca15127f40",
         size_bytes=23_526_178,
     ),
-    hub=None,
+    hub="",
 )

