@@ -279,7 +279,7 @@ def open_local(options: ProviderOptions, *, cache: Path) -> Provider:
     if options.model not in (None, ARCTIC_S.id):
         raise ProviderSetupError(
             f"There is no local model named {options.model}.",
-            action="Leave `model` unset, and set local.model_path to a GGUF file or an ONNX folder.",
+            action="Leave `model` unset; local.model_path takes a GGUF file or an ONNX folder.",
         )
     return LocalProvider(ARCTIC_S, configured=path, cache=cache)
 

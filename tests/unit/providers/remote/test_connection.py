@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.vendors.server import Exchange
+    from tests.vendors.server import Exchange, Fault, Request
 
 
 @pytest.fixture
@@ -28,11 +28,13 @@ def client() -> Iterator[HttpClient]:
         yield opened
 
 
-def ask(client: HttpClient, server: VendorServer, *, seconds: float) -> HttpResponse:
+def ask(
+    client: HttpClient, server: VendorServer, *, seconds: float, hangs: bool = False
+) -> HttpResponse:
     return client.exchange(
         "POST",
         f"{server.url}/embeddings",
-        headers={},
+        headers={"x-hangs": "yes"} if hangs else {},
         content=b'{"model": "m", "input": ["one"]}',
         seconds=seconds,
     )
@@ -55,10 +57,13 @@ def test_a_connection_is_kept_for_the_next_request(client: HttpClient) -> None:
 
 def test_a_request_that_the_clock_ended_does_not_disturb_the_next(client: HttpClient) -> None:
     released = threading.Event()
-    faults = {1: hang(released)}
-    with VendorServer(OpenAiFormat(), script=lambda number, _: faults.get(number)) as server:
+
+    def script(_number: int, request: Request) -> Fault | None:
+        return hang(released) if "x-hangs" in request.headers else None
+
+    with VendorServer(OpenAiFormat(), script=script) as server:
         with pytest.raises(TryAgainError):
-            ask(client, server, seconds=0.05)
+            ask(client, server, seconds=0.05, hangs=True)
         assert 200 == ask(client, server, seconds=PATIENCE_SECONDS).status
         released.set()
         client.close()
