@@ -199,15 +199,6 @@ class BuiltIndexes:
 
 
 @dataclass(frozen=True, slots=True)
-class CopiedMemory:
-    """What was copied from one store to another."""
-
-    documents: int
-    chunks: int
-    vectors: int
-
-
-@dataclass(frozen=True, slots=True)
 class CacheStatus:
     """What the embedding cache of a home holds; nothing if there is none yet."""
 

@@ -26,7 +26,6 @@ from recollect.ingest.lease import beat, give_back, take
 from recollect.reports import Amount, Amounts, DaySummary, DocumentSummary
 from recollect.stores import notes
 from recollect.stores.base import DocumentWrite, Holder, Missing, SpaceTexts, published_in
-from recollect.stores.copy import copy_store, differences
 from recollect.stores.postgres import open_database
 from recollect.stores.ram import RamStore
 from recollect.stores.sqlite import SqliteStore, seal
@@ -786,34 +785,6 @@ def test_one_space_at_a_time_is_published(store: Store) -> None:
 
     assert OTHER == published_in(store.spaces())
     assert [False, True] == [space_of(store, own).is_published for own in (SPACE, OTHER)]
-
-
-@every_engine
-def test_a_copy_has_the_vectors_of_every_space(store: Store) -> None:
-    original = RamStore()
-    put(original, "memory/a.md", "apple", "数据")
-    embed(original, SPACE, apple=unit(1))
-    embed(original, OTHER, 数据=unit(2))
-    original.put_space(SPACE, publish=True)
-    wrong = RamStore()
-    put(wrong, "memory/a.md", "apple", "数据")
-    embed(wrong, SPACE, apple=unit(0, 1))
-    embed(wrong, OTHER, 数据=unit(2))
-    wrong.put_space(SPACE, publish=True)
-
-    copied = copy_store(original, store)
-
-    assert ["vectors differ in the space of model (texts: 1)"] == list(differences(store, wrong))
-    assert (1, 2, 2) == (copied.documents, copied.chunks, copied.vectors)
-    assert [] == list(differences(original, store))
-    assert sorted([SPACE, OTHER], key=str) == list(store.spaces())
-    assert {SPACE: True, OTHER: False} == {
-        each: own.is_published for each, own in store.spaces().items()
-    }
-    assert SPACE == published_in(store.spaces())
-    found = vector_pool(store, OTHER, vector=unit(2), scope=Scope(), limit=2)
-    loaded = store.load(found.keys, terms=(), fingerprint=OTHER)
-    assert ["数据"] == [chunk.text for chunk in loaded.chunks]
 
 
 def test_a_text_with_a_vector_in_the_space_beside_is_not_missing(store: Store) -> None:

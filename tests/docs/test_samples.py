@@ -27,7 +27,7 @@ NOT_CODE = {"text", "toml", "json", "yaml", "markdown"}
 NOT_RUN = {
     "README.md": 3,
     "docs/how-to/fresh.md": 1,
-    "docs/how-to/postgres.md": 2,
+    "docs/how-to/postgres.md": 1,
     "docs/how-to/serve-memories.md": 3,
     "docs/http.md": 5,
     "docs/integrations.md": 6,

@@ -121,7 +121,6 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "server push": ((".", BAD),),
     "server worker": (("--once",),),
     "status": (("--deep",), ("--all",)),
-    "server copy": (("file:", BAD), (BAD, "file:")),
     "server init": ((BAD,),),
     "server index": ((), (BAD,)),
     "server purge": (("memory", BAD),),

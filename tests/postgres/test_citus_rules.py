@@ -150,9 +150,8 @@ def push(pushed: PostgresPushed) -> None:
     pushed.named(["memory/a.md"])
     pushed.contents(["memory/a.md"])
     pushed.versions("memory/a.md")
-    earlier = pushed.content("memory/a.md", version=1)
+    pushed.content("memory/a.md", version=1)
     pushed.deleted()
-    pushed.restore([earlier], is_deleted=True)
     with pushed.changing() as connection:
         run(connection, _DROP_OLDEST, (pushed._tenant, pushed._tenant, 1, 1))
     pushed.purge("memory/a.md")

@@ -6,22 +6,17 @@ import json
 import os
 import subprocess
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import httpx
 import psycopg
 import pytest
 from tests.http.servers import Command, commands
 from tests.support.commands import recollect_command
-from tests.support.notes import chunk_of, document_of, put_document
 from tests.support.postgres import host_of, server_of, url_of
 
-from recollect.config.databases import copy_memory
-from recollect.config.load import Setup
-from recollect.errors import ConfigError, RecollectError
 from recollect.stores.postgres.schema import MIGRATIONS
 from recollect.stores.pushed import PushedChange
-from recollect.types import SourceKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,52 +47,15 @@ def test_a_memory_moves_into_a_database_and_back(
     run(environ, workspace, "remember", "The boat is called Otter")
     run(environ, workspace, "index")
 
-    there = run(environ, workspace, "server", "copy", "file:", address, "--json")
-    found = run(
-        {**environ, "RECOLLECT_STORE": address}, workspace, "search", "lighthouse", "--json"
-    )
+    there = {**environ, "RECOLLECT_STORE": address}
+    found = run(there, workspace, "search", "lighthouse", "--json")
     run(environ, workspace, "reset", "--yes")
-    back = run(environ, workspace, "server", "copy", address, "file:", "--json")
+    again = run(environ, workspace, "index", "--json")
     verified = run(environ, workspace, "doctor", "--verify")
 
-    assert 0 == there.returncode, there.stderr
-    told = json.loads(there.stdout)
-    assert (3, 3, True) == (told["documents"], told["chunks"], told["verified"])
     assert "memory/2026-02-01.md" == json.loads(found.stdout)["results"][0]["path"]
-    assert json.loads(back.stdout) == told
+    assert 3 == json.loads(again.stdout)["added"]
     assert 0 == verified.returncode, verified.stdout
-
-
-def test_a_copy_that_fails_leaves_no_file_behind(
-    address: str, workspace: Path, environ: dict[str, str]
-) -> None:
-    setup = Setup.of(workspace, agent="nobody", config_file=None, settings=None, environ=environ)
-
-    for source, target in (("file:", address), (address, "file:"), ("file:", "file:")):
-        with pytest.raises(RecollectError):
-            copy_memory(setup, source, target)
-
-    assert [] == list(setup.index.parent.glob("*"))
-
-
-def test_a_memory_is_not_copied_onto_itself(
-    address: str, workspace: Path, environ: dict[str, str], tenant: str, opened: Callable[..., Any]
-) -> None:
-    store = opened(tenant)
-    put_document(store, document_of("memory/a.md"), [chunk_of("memory/a.md", "boat")], recipe="r")
-    setup = Setup.of(workspace, agent=tenant, config_file=None, settings=None, environ=environ)
-    before = store.known()
-
-    with pytest.raises(ConfigError, match="the same store"):
-        copy_memory(setup, address, address)
-    # An address may be written in many ways: then it is copied, and nothing is lost.
-    assert 1 == copy_memory(setup, address, f"{address}&application_name=other").documents
-
-    assert before == store.known()
-    assert ["boat"] == [
-        each.text for each in store.chunks_of("memory/a.md", source=SourceKind.MEMORY)
-    ]
-    assert [] == store.check(deep=True)
 
 
 def test_purging_from_an_unknown_memory_says_so_and_creates_nothing(

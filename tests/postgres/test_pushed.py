@@ -7,24 +7,18 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 from psycopg import sql
-from tests.support.postgres import HOST, host_of, server_of, url_of
-from tests.support.servers import add_role
+from tests.support.postgres import server_of
 
 from recollect import Memory, SearchRequest
-from recollect.config.databases import copy_memory
-from recollect.config.load import Setup
 from recollect.errors import (
     ChangedError,
     ElsewhereError,
     NotFoundError,
     StorageLimitError,
-    StoreError,
     UsageError,
 )
 from recollect.hosting.host import MemoryHost
 from recollect.ingest.pushed import MOST_DOCUMENT_BYTES, parse_path
-from recollect.stores.postgres.admin import prepare_database
-from recollect.stores.postgres.schema import server_role
 from recollect.stores.pushed import KEPT_VERSIONS, PushedChange
 
 if TYPE_CHECKING:
@@ -288,67 +282,6 @@ def test_what_could_not_be_read_from_a_file_is_not_pushed(
         with pytest.raises(UsageError, match="NUL"):
             put(memory, NOTE, text)
         assert [] == memory.pushed.listed()
-
-
-def test_a_memory_of_pushed_documents_is_copied_with_its_versions(
-    host: MemoryHost, address: str, tenant: str, workspace: Path, environ: dict[str, str]
-) -> None:
-    superuser = server_of(address)
-    with psycopg.connect(superuser, autocommit=True) as connection:
-        connection.execute("CREATE DATABASE second")
-    second = url_of(psycopg.conninfo.make_conninfo(superuser, dbname="second"))
-    prepare_database(second)
-    with psycopg.connect(second, autocommit=True) as connection:
-        add_role(connection, HOST, group=server_role)
-    other = host_of(second)
-    with host.memory(tenant) as memory:
-        for text in ("The lighthouse is red.\n", "The lighthouse is white.\n"):
-            put(memory, NOTE, text)
-        put(memory, "memory/gone.md", "The anchor.\n")
-        memory.pushed.write([PushedChange("memory/gone.md", None)])
-        memory.facts.remember("The boat is called Otter.")
-    named = {"agent": tenant, "settings": {"provider": "none"}, "environ": environ}
-    setup = Setup.of(workspace, config_file=None, **named)  # type: ignore[arg-type]
-
-    copied = copy_memory(setup, host.config.store, other)
-    again = copy_memory(setup, host.config.store, other)
-
-    assert copied == again
-    settings = {"store": other, "provider": "none"}
-    with (
-        MemoryHost.open(settings=settings, environ=environ) as moved,
-        moved.memory(tenant) as memory,
-    ):
-        assert [NOTE] == [hit.path for hit in memory.answer(SearchRequest("lighthouse")).hits]
-        assert "The lighthouse is red.\n" == memory.pushed.read(NOTE, version=1)[1]
-        assert ["memory/gone.md"] == [each.path for each in memory.pushed.deleted()]
-        assert ["The boat is called Otter."] == [each.text for each in memory.facts.all()]
-        assert 0 == memory.sync().changed  # the index fits the documents
-        put(memory, NOTE, "The lighthouse is green.\n")
-        assert 3 == memory.pushed.read(NOTE)[0].version
-
-
-def test_a_memory_of_pushed_documents_is_not_copied_to_a_file_nor_copied_over(
-    host: MemoryHost, address: str, tenant: str, workspace: Path, environ: dict[str, str]
-) -> None:
-    with host.memory(tenant) as memory:
-        put(memory, NOTE, "The lighthouse.\n")
-    (workspace / "MEMORY.md").write_text("The anchor.\n", encoding="utf-8")
-    named = {"agent": tenant, "settings": {"provider": "none"}, "environ": environ}
-    with Memory.open(workspace, **named) as own:  # type: ignore[arg-type]
-        own.sync()
-    setup = Setup.of(workspace, config_file=None, **named)  # type: ignore[arg-type]
-
-    for source, target in ((address, "file:"), ("file:", address)):
-        with pytest.raises(StoreError, match="is made from pushed documents"):
-            copy_memory(setup, source, target)
-    with pytest.raises(StoreError, match="is made from pushed documents"):
-        copy_memory(setup, address, f"file:{workspace}/new.sqlite")
-
-    assert not (workspace / "new.sqlite").exists()
-
-    with host.memory(tenant) as memory:
-        assert [NOTE] == [hit.path for hit in memory.answer(SearchRequest("lighthouse")).hits]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import click
 
 from recollect.config.databases import (
-    copy_memory,
     describe_database,
     index_database,
     prepare_database,
@@ -86,24 +85,6 @@ def index_vectors(options: SharedOptions, *, address: str | None) -> None:
     """
     done = index_database(options.setup(can_ask=False), address)
     options.print(done, render.indexed_text(done))
-
-
-@server_command.command("copy")
-@click.argument("source", metavar="FROM")
-@click.argument("target", metavar="TO")
-@shared_options
-def copy_agent(options: SharedOptions, *, source: str, target: str) -> None:
-    """Copy one agent's index from one store to another, and compare the two.
-
-    FROM and TO are `file:` (the agent's index in the home), `file:PATH` or postgresql://… . What TO
-    held of this agent is replaced. Set `store` to the new address afterwards.
-    """
-    setup = options.setup(can_ask=False)
-    copied = copy_memory(setup, source, target)
-    options.print(
-        {"agent": setup.agent, **json_of(copied), "verified": True},
-        render.copied_text(copied, agent=setup.agent),
-    )
 
 
 @server_command.command("purge")

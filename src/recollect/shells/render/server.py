@@ -1,4 +1,4 @@
-"""What the commands of `server` print: databases, copies, tokens, what was pushed."""
+"""What the commands of `server` print: databases, tokens, what was pushed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from recollect.hosting.push import PushReport
     from recollect.hosting.tokens import Token
-    from recollect.reports import BuiltIndexes, CopiedMemory, DatabaseStatus
+    from recollect.reports import BuiltIndexes, DatabaseStatus
 
 
 def database_text(status: DatabaseStatus) -> str:
@@ -45,13 +45,6 @@ def prepared_text(status: DatabaseStatus, applied: Sequence[str]) -> str:
 def indexed_text(done: BuiltIndexes) -> str:
     """Return the line of `server index`."""
     return f"Vector indexes: {done.built} built, {done.dropped} dropped."
-
-
-def copied_text(copied: CopiedMemory, *, agent: str) -> str:
-    """Return the line of `server copy`."""
-    documents, chunks = plural(copied.documents, "document"), plural(copied.chunks, "chunk")
-    vectors = plural(copied.vectors, "vector")
-    return f"Copied {agent}: {documents}, {chunks}, {vectors}. The copy is the same."
 
 
 def created_text(token: Token, *, text: str) -> Iterator[tuple[str, str]]:

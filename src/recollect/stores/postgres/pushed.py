@@ -49,9 +49,8 @@ _LAST = """
     WHERE tenant = %s AND path = ANY(%s) GROUP BY path
 """
 _PUT = f"""
-    INSERT INTO {{table}} (tenant, {_COLUMNS}, content) VALUES (%s, %s, %s, %s, %s, %s, %s)
+    INSERT INTO pushed (tenant, {_COLUMNS}, content) VALUES (%s, %s, %s, %s, %s, %s, %s)
 """  # noqa: S608 - our own names
-_PUT_CURRENT, _PUT_EARLIER = _PUT.format(table="pushed"), _PUT.format(table="pushed_versions")
 _DELETE = "DELETE FROM pushed WHERE tenant = %s AND path = %s"
 _PURGE = "DELETE FROM pushed_versions WHERE tenant = %s AND path = %s"
 _DELETED = f"""
@@ -198,7 +197,7 @@ class PostgresPushed(TenantTables):
             written.append(document)
             values.append((self._tenant, *astuple(document), each.content))
         with connection.cursor() as cursor:
-            cursor.executemany(_PUT_CURRENT.encode(), values)
+            cursor.executemany(_PUT.encode(), values)
         return written
 
     def deleted(self) -> list[PushedDocument]:
@@ -220,22 +219,6 @@ class PostgresPushed(TenantTables):
             if purged:
                 run(connection, ENQUEUE, (self._tenant,))
         return purged
-
-    def restore(
-        self, versions: Sequence[tuple[PushedDocument, bytes]], *, is_deleted: bool
-    ) -> None:
-        """Store a document with its versions, the newest first, in the place of what it had before.
-
-        Of a deleted document, even the newest is an earlier version.
-        """
-        with self.changing() as connection:
-            for place, (document, content) in enumerate(versions):
-                if not place:
-                    key = (self._tenant, document.path)
-                    run(connection, _DELETE, key)
-                    run(connection, _PURGE, key)
-                statement = _PUT_EARLIER if place or is_deleted else _PUT_CURRENT
-                run(connection, statement, (self._tenant, *astuple(document), content))
 
     def _totals(self, connection: Connection, table: str) -> tuple[int, int]:
         row = run(connection, _TOTALS.format(table=table), (self._tenant,)).fetchone()
