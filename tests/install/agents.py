@@ -6,14 +6,11 @@ import tomllib
 from typing import TYPE_CHECKING, Any
 
 import json5
-from ruamel.yaml import YAML
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tests.install.conftest import Install
 
-AGENTS = ("claude", "codex", "cursor", "vscode", "openclaw", "hermes")
+AGENTS = ("claude", "codex", "cursor", "vscode", "openclaw")
 CLAUDE = """{
   "numStartups": 12,
   "mcpServers": {
@@ -72,21 +69,6 @@ VSCODE = """{
 \t"inputs": []
 }
 """
-HERMES = """# how I like it
-model:
-  default: "hermes-4"   # the big one
-
-mcp_servers:
-  # documentation
-  docs:
-    command: "uvx"
-    args:
-      - docs
-
-# what it may do
-terminal:
-  backend: local
-"""
 COMMENTED = {
     "openclaw": """// my agent
 {
@@ -115,7 +97,6 @@ OWN = {
     "cursor": {"user/.cursor/mcp.json": CLAUDE},
     "vscode": {"project/.vscode/mcp.json": VSCODE},
     "openclaw": {"user/.openclaw/openclaw.json": OPENCLAW},
-    "hermes": {"user/.hermes/config.yaml": HERMES},
 }
 PLACES = {
     "claude": ("mcpServers", "recollect"),
@@ -123,7 +104,6 @@ PLACES = {
     "cursor": ("mcpServers", "recollect"),
     "vscode": ("servers", "recollect"),
     "openclaw": ("mcp", "servers", "recollect"),
-    "hermes": ("mcp_servers", "recollect"),
 }
 
 
@@ -137,14 +117,8 @@ def given_files(install: Install, agent: str) -> dict[str, str]:
     return OWN[agent]
 
 
-def _yaml(text: str) -> Any:
-    return YAML(typ="safe").load(text)
-
-
 def entry_of(text: str, agent: str) -> Any:
-    readers: dict[str, Callable[[str], Any]] = {"codex": tomllib.loads, "hermes": _yaml}
-    read = readers.get(agent, json5.loads)
-    tree: Any = read(text)
+    tree: Any = tomllib.loads(text) if agent == "codex" else json5.loads(text)
     for key in PLACES[agent]:
         tree = tree[key]
     return tree

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import stat
@@ -10,7 +9,6 @@ import tomllib
 from typing import TYPE_CHECKING
 
 import pytest
-from ruamel.yaml import YAML
 from tests.install.agents import AGENTS, CLAUDE, COMMENTED, OWN, entry_of, given_files
 
 if TYPE_CHECKING:
@@ -122,7 +120,7 @@ def test_undo_works_after_the_file_was_written_anew_by_the_agent(
         if not path.endswith(".toml"):
             top, _, rest = path.partition("/")
             file = {"user": install.home, "project": install.project}[top] / rest
-            dumped = _dumped(path, _meaning(path, text))
+            dumped = json.dumps(_meaning(path, text), indent=4)
             file.write_text(dumped, encoding="utf-8")
     install.well(agent, "--undo")
 
@@ -130,18 +128,7 @@ def test_undo_works_after_the_file_was_written_anew_by_the_agent(
 
 
 def _meaning(path: str, text: str) -> object:
-    if path.endswith(".yaml"):
-        return YAML(typ="safe").load(text)
     return tomllib.loads(text) if path.endswith(".toml") else json.loads(text)
-
-
-def _dumped(path: str, tree: object) -> str:
-    """What the agent's own program would write."""
-    if path.endswith(".yaml"):
-        buffer = io.StringIO()
-        YAML().dump(tree, buffer)
-        return buffer.getvalue()
-    return json.dumps(tree, indent=4)
 
 
 def test_a_json_file_in_another_layout_keeps_its_meaning_and_its_indentation(
@@ -388,37 +375,3 @@ def test_a_folder_without_memory_is_named_before_an_agent_is_bound_to_it(install
 
     assert f"{install.workspace} has no Markdown files." in empty.stderr
     assert "has no Markdown files" not in used.stderr
-
-
-def test_hermes_finds_the_server_in_its_home_and_has_no_projects(install: Install) -> None:
-    home = install.home / "elsewhere"
-    told = install.json("hermes", HERMES_HOME=str(home))
-    refused = install("hermes", "--scope", "project")
-
-    assert [str(home / "config.yaml")] == [each["path"] for each in told["files"]]
-    assert (2, True) == (refused.returncode, "Leave out --scope project" in refused.stderr)
-
-
-def test_a_setting_of_hermes_in_braces_gets_the_server_too(install: Install) -> None:
-    file = install.home / ".hermes" / "config.yaml"
-    file.parent.mkdir()
-    file.write_text("mcp_servers: {docs: {url: x}}\n", encoding="utf-8")
-    install.well("hermes")
-    installed = file.read_text("utf-8")
-    install.well("hermes", "--undo")
-
-    assert entry_of(installed, "hermes")["args"][0] == "mcp"
-    assert file.read_text("utf-8") == "mcp_servers: {docs: {url: x}}\n"
-
-
-def test_a_comment_that_an_undo_would_lose_is_kept_by_refusing(install: Install) -> None:
-    file = install.home / ".hermes" / "config.yaml"
-    file.parent.mkdir()
-    file.write_text("model: x\n", encoding="utf-8")
-    install.well("hermes")
-    text = file.read_text("utf-8") + "\n# My own comment\nz: 1\n"
-    file.write_text(text, encoding="utf-8")
-    undone = install("hermes", "--undo")
-
-    assert (2, text) == (undone.returncode, file.read_text("utf-8"))
-    assert "losing a comment" in undone.stderr

@@ -473,21 +473,6 @@ def agent_settings(choices: Choices) -> None:
         without_entries(changed, _agent_file(Syntax.JSON))
 
 
-@target("install/agents.py", "install/edit.py", share=65)
-def agent_yaml(choices: Choices) -> None:
-    text = choices.raw_or_text() if choices.below(2) == 0 else _yaml(choices)
-    with contextlib.suppress(ValueError):  # documented: it cannot be edited safely
-        without_entries(with_entries(text, _agent_file(Syntax.YAML)), _agent_file(Syntax.YAML))
-
-
 def _agent_file(syntax: Syntax) -> AgentFile:
     entry = AgentEntry(("mcp_servers", "recollect"), {"command": "recollect", "args": ["mcp"]})
     return AgentFile(Path("settings"), syntax, (entry,))
-
-
-def _yaml(choices: Choices) -> str:
-    lines = []
-    for _ in range(choices.below(8)):
-        start = "  " * choices.below(4) + choices.one_of(("- ", "", "mcp_servers: "))
-        lines.append(f"{start}{choices.word()}: {choices.word()}")
-    return "\n".join(lines)

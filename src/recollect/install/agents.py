@@ -103,7 +103,6 @@ class Syntax(StrEnum):
 
     JSON = "json"
     TOML = "toml"
-    YAML = "yaml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,16 +321,6 @@ AGENTS = {
             servers=("mcp", "servers"),
             # OpenClaw would give the server 1.5 seconds to list its tools, too little under load.
             others={"requestTimeoutMs": 30_000},
-        ),
-        AgentProgram(
-            "hermes",
-            "Hermes",
-            "Start a new session of Hermes, or type /reload-mcp; `hermes mcp test recollect` checks"
-            " the server.",
-            user_file=lambda request: _folder(request, "HERMES_HOME", ".hermes") / "config.yaml",
-            project_file=None,
-            servers=("mcp_servers",),
-            syntax=Syntax.YAML,
         ),
     )
 }

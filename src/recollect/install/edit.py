@@ -1,16 +1,14 @@
 """Adds entries to the text of an agent's configuration file, and removes them again.
 
-A file keeps its layout: comments in TOML and YAML, the indentation of JSON. JSON with comments and
-other JSON5 is not edited: writing it again would lose what someone wrote by hand.
+A file keeps its layout: comments in TOML, the indentation of JSON. JSON with comments and other
+JSON5 is not edited: writing it again would lose what someone wrote by hand.
 """
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import tomllib
-from collections.abc import MutableMapping, MutableSequence
 from typing import TYPE_CHECKING
 
 from recollect.config.edit import edit_toml, shown_table
@@ -21,13 +19,10 @@ if TYPE_CHECKING:
 
     from recollect.install.agents import AgentEntry, AgentFile
 
-    Tree = MutableMapping[str, object]
+    Tree = dict[str, object]
 
 _BYTE_ORDER_MARK = "\ufeff"
 _INDENT = re.compile(r"\n([ \t]+)\S")
-_LIST = re.compile(
-    r"^( *)[^\s#-][^\n]*:\n( *)- ", re.MULTILINE
-)  # the key of a list, its first element
 
 
 def with_entries(text: str, target: AgentFile) -> str:
@@ -46,7 +41,7 @@ def with_entries(text: str, target: AgentFile) -> str:
             text = edit_toml(text, {entry.path: entry.value})
         else:
             _put(tree, entry)
-    return text if target.syntax is Syntax.TOML else _written(tree, like=text, target=target)
+    return text if target.syntax is Syntax.TOML else _written(tree, like=text)
 
 
 def without_entries(text: str, target: AgentFile) -> str:
@@ -65,12 +60,12 @@ def without_entries(text: str, target: AgentFile) -> str:
             is_changed |= _take_out(tree, entry)
         elif _is_own_server(_value_at(tree, entry.path)):
             text = edit_toml(text, {entry.path: None}).rstrip("\r\n") + _newline(text)
-    return _written(tree, like=text, target=target) if is_changed else text
+    return _written(tree, like=text) if is_changed else text
 
 
 def is_empty(text: str, *, syntax: Syntax) -> bool:
     """Return whether a file with this text says nothing."""
-    return not text.strip() or (syntax in (Syntax.JSON, Syntax.YAML) and not _read(text, syntax))
+    return not text.strip() or (syntax is Syntax.JSON and not _read(text, syntax))
 
 
 def snippet(target: AgentFile) -> str:
@@ -87,17 +82,17 @@ def _put(tree: Tree, entry: AgentEntry) -> None:
         if tree.get(key) is None:
             tree[key] = {}
         inner = tree[key]
-        if not isinstance(inner, MutableMapping):
+        if not isinstance(inner, dict):
             raise ValueError(f"{key} is not an object")  # noqa: TRY004 - a file, not an argument
         tree = inner
     if not entry.is_element:
         there = tree.get(last)
-        own = there if isinstance(there, MutableMapping) else {}
+        own = there if isinstance(there, dict) else {}
         own.update(entry.value)
         tree[last] = own
         return
     elements = tree.setdefault(last, [])
-    if not isinstance(elements, MutableSequence):
+    if not isinstance(elements, list):
         raise ValueError(f"{'.'.join(entry.path)} is not a list")  # noqa: TRY004
     elements[:] = [*(each for each in elements if not is_own_hook(each)), entry.value]
 
@@ -105,7 +100,7 @@ def _put(tree: Tree, entry: AgentEntry) -> None:
 def _take_out(tree: Tree, entry: AgentEntry) -> bool:
     """Remove an entry and what it leaves empty; return whether it was there."""
     there = _value_at(tree, entry.path)
-    if entry.is_element and isinstance(there, MutableSequence):
+    if entry.is_element and isinstance(there, list):
         kept = [each for each in there if not is_own_hook(each)]
         if len(kept) == len(there):
             return False
@@ -116,7 +111,7 @@ def _take_out(tree: Tree, entry: AgentEntry) -> bool:
         *outer, last = entry.path[:depth]
         around = _value_at(tree, outer)
         is_entry = depth == len(entry.path) and not entry.is_element
-        if isinstance(around, MutableMapping) and (is_entry or not around[last]):
+        if isinstance(around, dict) and (is_entry or not around[last]):
             del around[last]
     return True
 
@@ -168,8 +163,8 @@ def _value_at(tree: object, path: Sequence[str]) -> object:
 def _read(text: str, syntax: Syntax) -> Tree:
     if syntax is Syntax.TOML:
         return tomllib.loads(text)
-    tree = _read_yaml(text) if syntax is Syntax.YAML else _read_json(text)
-    if not isinstance(tree, MutableMapping):
+    tree = _read_json(text)
+    if not isinstance(tree, dict):
         raise ValueError("it is not an object")  # noqa: TRY004 - a file, not an argument
     return tree
 
@@ -192,56 +187,14 @@ def _unique(members: list[tuple[str, object]]) -> dict[str, object]:
     return table
 
 
-def _read_yaml(text: str) -> object:
-    from ruamel.yaml import YAML  # noqa: PLC0415 - only few agents have YAML
-    from ruamel.yaml.error import MarkedYAMLError, YAMLError  # noqa: PLC0415
-
-    try:
-        yaml = YAML()
-        yaml.preserve_quotes = True
-        found = yaml.load(text)
-    except MarkedYAMLError as error:
-        line = f" in line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise ValueError(f"it is not plain YAML: {error.problem}{line}") from None
-    except (YAMLError, RecursionError):
-        raise ValueError("it is not plain YAML") from None
-    return {} if found is None else found
-
-
-def _written(tree: Tree, *, like: str, target: AgentFile) -> str:
+def _written(tree: Tree, *, like: str) -> str:
     """Return the text of a tree, in the layout of another text."""
     newline = _newline(like)
-    if target.syntax is Syntax.YAML:
-        text = _yaml_text(tree, like=like)
-        _require_comments(text, like=like)
-        return text.replace("\n", newline)
     unit = found[1] if (found := _INDENT.search(like)) else "  "
     text = json.dumps(tree, indent=unit, ensure_ascii=False, allow_nan=False)
     text = text.replace("\n", newline)
     mark = _BYTE_ORDER_MARK if like.startswith(_BYTE_ORDER_MARK) else ""
     return mark + text + (newline if not like.strip() or like.endswith("\n") else "")
-
-
-def _yaml_text(tree: Tree, *, like: str) -> str:
-    from ruamel.yaml import YAML  # noqa: PLC0415 - only few agents have YAML
-
-    yaml = YAML()
-    yaml.width = 1 << 20  # long lines stay as they are
-    unit = len(found[1]) if (found := _INDENT.search(like)) else 2
-    listed = _LIST.search(like)
-    offset = len(listed[2]) - len(listed[1]) if listed else 0
-    yaml.indent(mapping=unit, sequence=offset + 2, offset=offset)
-    buffer = io.StringIO()
-    yaml.dump(tree, buffer)
-    return buffer.getvalue()
-
-
-def _require_comments(text: str, *, like: str) -> None:
-    """Refuse a change that would lose what someone wrote: the library moves some comments."""
-    kept = [line.strip() for line in text.splitlines()]
-    for line in map(str.strip, like.splitlines()):
-        if line.startswith(("#", "%")) and line not in kept:
-            raise ValueError("it cannot be edited without losing a comment or directive")
 
 
 def _newline(text: str) -> str:

@@ -7,7 +7,7 @@ import click
 from recollect.shells.cli.shared import SharedOptions, notify, print_remarks, shared_options
 from recollect.shells.render import install as render
 
-_AGENTS = ("claude", "codex", "cursor", "vscode", "openclaw", "hermes")
+_AGENTS = ("claude", "codex", "cursor", "vscode", "openclaw")
 _SCOPES = ("user", "project")
 
 
@@ -38,7 +38,7 @@ def install_command(
 ) -> None:
     """Configure AGENT to start `recollect mcp` for the workspace.
 
-    AGENT is claude, codex, cursor, vscode, openclaw or hermes. Each changed file is shown as a
+    AGENT is claude, codex, cursor, vscode or openclaw. Each changed file is shown as a
     diff.
     """
     from recollect.config.load import wrong_folder  # noqa: PLC0415 - not needed for --help
