@@ -183,7 +183,8 @@ class _EmbedRun:
         self._pending = pending
         self._progress = progress
         self._deadline = deadline
-        self._sizes = RequestSizes()
+        self._most_taken = 0  # texts in one request that was accepted
+        self._most_texts: int | None = None  # half of what was refused
         self._returned: deque[EmbedRequest] = deque()
         self._unanswered = 0
         self._refused: list[Missing] = []
@@ -205,7 +206,7 @@ class _EmbedRun:
         if self._deadline is not None and limits.in_flight == 1:
             # Without threads a run can stop only between requests, so they are small.
             limits = replace(limits, texts=min(limits.texts, _SMALL_REQUEST))
-        self._sizes = RequestSizes()  # how many texts fit says nothing about media files
+        self._most_taken, self._most_texts = 0, None  # what fits of texts, not of media files
         packer = RequestPacker(texts, limits=limits)
         running: dict[Future[_Embeddings], EmbedRequest] = {}
         try:
@@ -258,7 +259,7 @@ class _EmbedRun:
 
     def _next_request(self, packer: RequestPacker) -> EmbedRequest | None:
         """Return what came back before what is fresh, and nothing of a size known to be refused."""
-        max_texts = self._sizes.max_texts
+        max_texts = self._most_texts
         if not self._returned:
             return packer.next(max_texts)
         request = self._returned.popleft()
@@ -315,7 +316,7 @@ class _EmbedRun:
     ) -> None:
         self._put([missing.digest for missing in texts], vectors, words)
         self._unanswered = 0
-        self._sizes.taken(len(texts))
+        self._most_taken = max(self._most_taken, len(texts))
         self.report.done += len(texts)
         self.report.tokens += tokens
 
@@ -330,8 +331,10 @@ class _EmbedRun:
 
     def _take_refused(self, request: EmbedRequest, error: ProviderError) -> None:
         """Send less at once; a text refused by itself is sent in parts, or left out."""
-        self._sizes.refused(len(request.texts))
-        if len(request.texts) > 1:
+        count = len(request.texts)
+        if count > 1:
+            # If as many were taken before, a text was refused, not the number.
+            self._most_texts = None if count <= self._most_taken else count // 2
             # First: the sooner the right size is known, the fewer requests are refused.
             self._returned.extendleft(reversed(request.halves()))
             return
@@ -450,33 +453,6 @@ class RequestPacker:
 def base64_bytes(size_bytes: int) -> int:
     """Return how many bytes a file takes when it travels as base64."""
     return -(-size_bytes // 3) * 4
-
-
-@dataclass(slots=True)
-class RequestSizes:
-    """How many texts a server accepts in one request, learned from what it took and refused."""
-
-    most_taken: int = 0
-    least_refused: int | None = None
-
-    def taken(self, count: int) -> None:
-        """Record that a request with so many texts was accepted."""
-        self.most_taken = max(self.most_taken, count)
-
-    def refused(self, count: int) -> None:
-        """Record that a request with so many texts was refused."""
-        if count > 1:
-            self.least_refused = min(count, self.least_refused or count)
-
-    @property
-    def max_texts(self) -> int | None:
-        """Return how many to send: halfway between what was taken and what was refused.
-
-        None is no limit. If as many were taken as were refused, a text was refused, not the number.
-        """
-        if self.least_refused is None or self.most_taken >= self.least_refused:
-            return None
-        return max((self.most_taken + self.least_refused) // 2, 1)
 
 
 def _seconds_until(deadline: float | None) -> float | None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.stores.bm25 import term_weights
-from recollect.stores.vectors import code_bytes, dots, unpack
+from recollect.stores.vectors import code_bytes, dots
 from recollect.text.terms import terms
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def word_matches(asked: QuestionWords, weights: Floats, codes: Sequence[bytes]) 
     bits = np.empty((_UNPACKED * rows, len(across)), dtype=np.float32)
     for at in range(0, len(packed), len(bits)):
         part = packed[at : at + len(bits)]
-        unpack(part, out=bits[: len(part)])
+        bits[: len(part)] = np.unpackbits(part, axis=1)
         for start in range(0, len(part), rows):
             end = min(start + rows, len(part))
             np.dot(bits[start:end], across, out=products[at + start : at + end])

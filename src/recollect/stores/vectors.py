@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,18 +18,7 @@ if TYPE_CHECKING:
     from recollect.types import Fingerprint, Vector, Vectors
 
 _BLOCK = 131_072  # codes compared at once: what is between steps stays in the processor's cache
-_LARGEST_KEPT_BYTES = 24 << 20  # glibc's own limit is 32 MB
 _UNIT_TOLERANCE = 1e-3  # float32 rounding over a few thousand dimensions stays far below
-
-
-def keep_freed_memory() -> None:
-    """Let this process use memory again that arrays have freed, instead of returning it.
-
-    glibc returns each freed array that is larger than any freed before, and what is free at the
-    end of the heap beyond twice that; every query would be given its pages anew, page by page.
-    Freeing this array raises both limits. It is never touched, so it takes no memory.
-    """
-    np.empty(_LARGEST_KEPT_BYTES, dtype=np.uint8)
 
 
 def check_vectors(
@@ -140,26 +128,8 @@ def scales(vectors: Vectors, centre: Vector, *, spread: Vector) -> npt.NDArray[n
 
 def signed_sums(codes: npt.NDArray[np.uint64], weights: Vector) -> npt.NDArray[np.float32]:
     """Return for each row of `codes` the sum of the weights, negative where its bit is 0."""
-    packed = codes.view(np.uint8)
-    padded = np.zeros(8 * packed.shape[1], dtype=np.float32)  # a code is filled up with zeroes
-    padded[: len(weights)] = weights
-    bits = np.empty((len(codes), len(padded)), dtype=np.float32)
-    unpack(packed, out=bits)
-    return 2 * dots(bits, padded) - np.float32(weights.sum())
-
-
-def unpack(packed: npt.NDArray[np.uint8], *, out: npt.NDArray[np.float32]) -> None:
-    """Write the bits of each row as numbers; a row of `out` is eight times as long.
-
-    By a table of the eight numbers of each byte: a third of the time of `unpackbits` and a cast.
-    """
-    # Every byte is in the table; the default mode would check that in a copy of `out`.
-    np.take(_bits_of_bytes(), packed, axis=0, out=out.reshape(*packed.shape, 8), mode="clip")
-
-
-@cache
-def _bits_of_bytes() -> npt.NDArray[np.float32]:
-    return np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float32)
+    bits = np.unpackbits(codes.view(np.uint8), axis=1, count=len(weights))
+    return 2 * dots(bits.astype(np.float32), weights) - np.float32(weights.sum())
 
 
 def closest(distances: npt.NDArray[np.uint16], count: int) -> npt.NDArray[np.intp]:

@@ -39,7 +39,7 @@ from recollect.stores.sqlite.filters import Filter
 from recollect.stores.sqlite.overview import SqliteOverview
 from recollect.stores.sqlite.vec import usable_engine
 from recollect.stores.sqlite.vectors import SqliteVectors, chunk_vectors
-from recollect.stores.vectors import keep_freed_memory, propose_by
+from recollect.stores.vectors import propose_by
 from recollect.types import ChunkKey, Scope
 
 if TYPE_CHECKING:
@@ -100,7 +100,6 @@ class SqliteStore(SqliteDocuments, SqliteVectors, SqliteOverview, Store):
             StoreError: or a subclass, if the file cannot be used.
 
         """
-        keep_freed_memory()
         if isinstance(engine, str):
             engine, _ = usable_engine(engine)
         connection = _connected(path, engine=engine, writable=writable)
