@@ -11,6 +11,7 @@ import threading
 import time
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -136,11 +137,23 @@ def measured(provider: Provider, deadline: float | None) -> Background | None:
 
     embed = provider.embed_patiently if isinstance(provider, EmbedsPatiently) else provider.embed
 
+    def asked(texts: Sequence[str], role: Role) -> Vectors:
+        for _ in range(_MOST_UNANSWERED - 1):
+            with suppress(ProviderBusyError):
+                return embed(texts, role=role)
+        return embed(texts, role=role)
+
     def embedded(texts: Sequence[str], role: Role) -> Vectors:
+        accepted: list[Vectors] = []
         try:
-            return embed(texts, role=role)
-        except RequestRefusedError:  # so many at once
-            return np.concatenate([embed([text], role=role) for text in texts])
+            return asked(texts, role)
+        except RequestRefusedError:  # so many at once, or one of them
+            for text in texts:
+                with suppress(RequestRefusedError):
+                    accepted.append(asked([text], role))
+            if not accepted:
+                raise
+            return np.concatenate(accepted)
 
     def measure() -> Background:
         return background_of(embedded(QUESTIONS, Role.QUERY), embedded(NOTES, Role.DOCUMENT))
