@@ -168,14 +168,9 @@ def find_staleness(sources: Sequence[Source], *, store: Store) -> Staleness:
     changed: list[str] = []
     failed = list(plan.failed)
     for source, suspect in plan.suspects:
-        try:
-            taken = source.take(suspect)
-        except UnreadableError as error:
-            failed.append(error.failure)
-            continue
-        failed += taken.failures
-        if not _is_current(taken, known, source):
-            changed.append(taken.document.path)
+        taken, failures = _take_all(source, [suspect])
+        failed += failures
+        changed += [each.document.path for each in taken if not _is_current(each, known, source)]
     return Staleness(tuple(changed), tuple(gone.path for gone in plan.gone), tuple(failed))
 
 

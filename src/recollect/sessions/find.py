@@ -28,7 +28,7 @@ from recollect.sessions.names import (
     slug_of,
 )
 from recollect.sessions.openclaw import excluded_sessions
-from recollect.sessions.openclaw_database import agent_of_database, is_database, list_sessions
+from recollect.sessions.openclaw_database import is_database_name, list_sessions
 from recollect.sessions.rows import mapping, open_transcript, row_of, string
 from recollect.sessions.transcript import TranscriptFormat
 from recollect.text.confined import NOT_TEXT, read_inside, shown_instead
@@ -154,7 +154,7 @@ class _Finder:
         match form:
             case TranscriptFormat.OPENCLAW:
                 for agent in self._folders(place):
-                    yield from self._files(place / agent / "agent", _is_database_name, depth=0)
+                    yield from self._files(place / agent / "agent", is_database_name, depth=0)
                     yield from self._files(place / agent / _TOP, is_openclaw_name, depth=0)
             case TranscriptFormat.CLAUDE_CODE:
                 for project in self._folders(place):
@@ -162,7 +162,9 @@ class _Finder:
             case TranscriptFormat.CODEX:
                 yield from self._files(place, is_codex_name)
             case _:
-                yield from self._files(place, _is_transcript_or_database_name)
+                yield from self._files(
+                    place, lambda name: is_transcript_name(name) or is_database_name(name)
+                )
 
     def _folders(self, place: Path) -> list[str]:
         return [
@@ -196,7 +198,7 @@ class _Finder:
             return ()
 
     def _take(self, file: Path, form: TranscriptFormat | None) -> None:
-        if is_database(file):
+        if is_database_name(file.name):
             self._take_database(file)
             return
         try:
@@ -222,7 +224,7 @@ class _Finder:
         if isinstance(sessions, Failure):
             self.failures.append(sessions)
             return
-        agent = agent_of_database(file)
+        agent = agent_of(file)
         form = TranscriptFormat.OPENCLAW
         for each in sessions:
             path = _stored(f"{each.id}.jsonl", file, form, agent)
@@ -269,14 +271,6 @@ class _Finder:
 
     def _fail(self, path: str, reason: str, action: str) -> None:
         self.failures.append(Failure(path, reason, action))
-
-
-def _is_database_name(name: str) -> bool:
-    return is_database(PurePath(name))
-
-
-def _is_transcript_or_database_name(name: str) -> bool:
-    return is_transcript_name(name) or _is_database_name(name)
 
 
 def _stored(name: str, file: Path, form: TranscriptFormat, agent: str | None) -> str:

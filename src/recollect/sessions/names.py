@@ -57,9 +57,12 @@ def session_id_of(name: str) -> str:
 
 
 def agent_of(file: PurePath) -> str | None:
-    """Return the OpenClaw agent that owns a file: `…/agents/<agent>/sessions/<file>`."""
+    """Return the OpenClaw agent that owns a transcript or a database.
+
+    They are at `…/agents/<agent>/sessions/<file>` and `…/agents/<agent>/agent/<file>`.
+    """
     match file.parts:
-        case (*_, "agents", agent, "sessions", _):
+        case (*_, "agents", agent, "sessions" | "agent", _):
             return agent
     return None
 

@@ -20,7 +20,7 @@ from recollect.types import Stat
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path, PurePath
+    from pathlib import Path
 
     import apsw
 
@@ -77,22 +77,14 @@ class StoredSession:
     """Why it is excluded; empty if it is not."""
 
 
-def is_database(file: PurePath) -> bool:
+def is_database_name(name: str) -> bool:
     """Return whether this is the name of an OpenClaw agent's database."""
-    return file.name == DATABASE_NAME
+    return name == DATABASE_NAME
 
 
 def is_database_file(path: str) -> bool:
     """Return whether OpenClaw writes conversations to this file: a database, or its log."""
     return path.endswith((DATABASE_NAME, f"{DATABASE_NAME}{_LOG}"))
-
-
-def agent_of_database(file: PurePath) -> str | None:
-    """Return the agent that owns a database: `…/agents/<agent>/agent/openclaw-agent.sqlite`."""
-    match file.parts:
-        case (*_, "agents", agent, "agent", _):
-            return agent
-    return None
 
 
 def list_sessions(file: Path) -> list[StoredSession] | Failure:
