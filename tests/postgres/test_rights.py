@@ -17,7 +17,7 @@ from tests.support.servers import SUPERUSER, add_role, programs
 from tests.support.waiting import wait_until
 
 from recollect.errors import StoreError
-from recollect.shells.render.server import database_text
+from recollect.shells.cli.server import database_text
 from recollect.stores.postgres import open_database
 from recollect.stores.postgres.admin import describe_database, prepare_database
 from recollect.stores.postgres.schema import agent_role

@@ -83,6 +83,7 @@ class SettingChange:
 class OpenClawImport:
     """What was, or would be, imported from OpenClaw."""
 
+    shape = Shape({"file": "userFile"}, merged="translation")
     translation: Translation
     changes: Mapping[str, Value | None]
     """What the file does not say yet; None for a setting that has to be removed."""

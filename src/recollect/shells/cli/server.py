@@ -31,15 +31,15 @@ from recollect.shells.cli.shared import (
     print_remarks,
     shared_options,
 )
-from recollect.shells.render import server as render
-from recollect.shells.render.shared import plural
+from recollect.shells.render.shared import plural, table
 from recollect.text.days import end_of
 
 if TYPE_CHECKING:
     from datetime import date
 
     from recollect.hosting.host import MemoryHost
-    from recollect.reports import Report
+    from recollect.hosting.tokens import Token
+    from recollect.reports import DatabaseStatus, Report
 
 _WAKE_SECONDS = 0.2
 
@@ -61,7 +61,10 @@ def init_database(options: SharedOptions, *, address: str | None, citus: bool) -
     tables. Default: the setting `store`. Running it again changes nothing.
     """
     applied, status = prepare_database(options.setup(can_ask=False), address, citus=citus)
-    options.print({**json_of(status), "applied": applied}, render.prepared_text(status, applied))
+    done = f"Applied: {', '.join(applied)}." if applied else "The tables were up to date."
+    role = f"Agents need their own role: CREATE ROLE … LOGIN IN ROLE {status.groups['agents']}"
+    text = f"{done}\n{role}\n{database_text(status)}"
+    options.print({**json_of(status), "applied": applied}, text)
 
 
 @server_command.command("status")
@@ -70,7 +73,7 @@ def init_database(options: SharedOptions, *, address: str | None, citus: bool) -
 def show_database(options: SharedOptions, *, address: str | None) -> None:
     """Show the server, its extensions and the version of the tables."""
     status = describe_database(options.setup(can_ask=False), address)
-    options.print(status, render.database_text(status))
+    options.print(status, database_text(status))
     if status.version != status.newest:
         raise click.exceptions.Exit(1)
 
@@ -84,7 +87,7 @@ def index_vectors(options: SharedOptions, *, address: str | None) -> None:
     Agents search and write meanwhile. Run it once a day, with a role that sees all memories.
     """
     done = index_database(options.setup(can_ask=False), address)
-    options.print(done, render.indexed_text(done))
+    options.print(done, f"Vector indexes: {done.built} built, {done.dropped} dropped.")
 
 
 @server_command.command("purge")
@@ -161,7 +164,8 @@ def create(
             is_read_only=read_only,
             expires=end_of(expires),
         )
-    options.print({**json_of(token), "token": text}, render.created_text(token, text=text))
+    lines = [(text, "bold"), (f"{_rights(token)}. It is not shown again.", "")]
+    options.print({**json_of(token), "token": text}, lines)
 
 
 @tokens_command.command("list")
@@ -171,7 +175,9 @@ def list_tokens(options: SharedOptions, *, memory: str | None) -> None:
     """List the tokens of a memory, or of all, without their secret part."""
     with _host(options) as host, host.tokens() as tokens:
         found = tokens.listed(memory)
-    options.print({"tokens": found}, render.tokens_text(found))
+    rows = table([each.id, _rights(each), each.label] for each in found)
+    nothing = "No tokens. `recollect server tokens create MEMORY` makes one."
+    options.print({"tokens": found}, rows or nothing)
 
 
 @tokens_command.command("revoke")
@@ -217,8 +223,15 @@ def push_command(options: SharedOptions, *, folder: Path, url: str, dry_run: boo
     setup = replace(options, workspace=folder).setup(can_ask=False)
     with closing(RemoteMemory(url, token)) as remote:
         report = push(setup, remote, dry_run=dry_run)
-    print_remarks(render.push_remarks(report))
-    options.print(report, render.push_text(report, dry_run=dry_run))
+    if report.redacted:
+        notify(f"Secrets were masked in {plural(report.redacted, 'document')}.")
+    print_remarks((each.notice, "yellow") for each in report.failed)
+    would = "would be sent" if dry_run else "sent"
+    options.print(
+        report,
+        f"{plural(report.sent, 'document')} {would}, {report.deleted} deleted, "
+        f"{report.unchanged} unchanged.",
+    )
 
 
 @server_command.command("worker")
@@ -265,3 +278,32 @@ def worker_command(options: SharedOptions, *, once: bool, everything: bool) -> N
         while not signals:
             time.sleep(_WAKE_SECONDS)
         worker.stop()
+
+
+def database_text(status: DatabaseStatus) -> str:
+    """Return the lines of `server status`."""
+    state = "up to date" if status.version == status.newest else "run `recollect server init`"
+    lines = [
+        f"Database:   {status.location}",
+        f"Server:     PostgreSQL {status.server}",
+        *(f"Extension:  {name} {version}" for name, version in status.extensions.items()),
+        f"Tables:     version {status.version} of {status.newest}, {state}",
+    ]
+    if status.rows:
+        counts = (f"{count:,} {what}" for what, count in status.rows.items())
+        lines.append(f"Rows:       about {', '.join(counts)}")
+    lines += [f"Group:      {role} for {who}" for who, role in status.groups.items()]
+    if status.has_open_temp:
+        lines.append("Warning:    any role may create temporary objects; roles.sql revokes that")
+    if not status.is_guarded:
+        lines.append("Role:       sees the memories of all agents; give agents another one")
+    return "\n".join(lines)
+
+
+def _rights(token: Token) -> str:
+    may = "reads" if token.is_read_only else "reads and writes"
+    if token.scopes is not None:
+        may += f", facts of {', '.join(['global', *sorted(token.scopes)])}"
+    if token.expires is not None:
+        may += f", until {token.expires.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    return f"{token.agent}: {may}"

@@ -13,6 +13,7 @@ from recollect.shells.render.shared import (
     diff_lines,
     overridden_lines,
     plural,
+    table,
     warning_lines,
 )
 from recollect.types import HEADING_SEPARATOR
@@ -122,12 +123,11 @@ def interval_text(interval: Interval, *, sign: str = "") -> str:
     return f"{interval.mean:{sign}.2f} [{low} {high}]"
 
 
-def table(rows: Sequence[Sequence[str]]) -> Iterator[Line]:
-    """Yield rows as aligned columns; the first row is the header."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for number, row in enumerate(rows):
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        yield "  ".join(cells).rstrip(), "" if number else "bold"
+def _table(rows: Sequence[Sequence[str]]) -> Iterator[Line]:
+    """Yield rows as aligned columns, the header in bold."""
+    (head, _), *lines = table(rows)
+    yield head, "bold"
+    yield from lines
 
 
 def _by_kind(outcome: Outcome, *, k: int) -> Iterator[Line]:
@@ -135,7 +135,7 @@ def _by_kind(outcome: Outcome, *, k: int) -> Iterator[Line]:
     rows = {"all": outcome.overall}
     if len(outcome.kinds) > 1:
         rows = {**outcome.kinds, **rows}
-    yield from table(
+    yield from _table(
         [
             [outcome.run.variant.name, "cases", *(_head(name, k) for name in MARKS)],
             *(
@@ -160,7 +160,7 @@ def _compared(evaluation: Evaluation) -> Iterator[Line]:
         gain = "–" if outcome.gain is None else interval_text(outcome.gain, sign="+")
         rows.append([name, *_means(outcome.overall, shown), gain])
     heads = [_head(name, evaluation.k) for name in shown]
-    yield from table([["", *heads, "nDCG@10 against *"], *rows])
+    yield from _table([["", *heads, "nDCG@10 against *"], *rows])
     yield "", ""
     yield "* your current settings", "dim"
     yield "", ""
@@ -177,7 +177,7 @@ def _abstention(outcomes: Sequence[Outcome]) -> Iterator[Line]:
         trusted = "–" if own.trusted is None else interval_text(own.trusted)
         auroc = "–" if own.auroc is None else f"{own.auroc:.2f}"
         rows.append([outcome.run.variant.name, trusted, interval_text(own.refused), auroc])
-    yield from table(
+    yield from _table(
         [["", "confident, has answer", "not confident, no answer", "AUROC of best score"], *rows]
     )
     yield "", ""
@@ -246,7 +246,7 @@ def tuning_text(
 ) -> Iterator[Line]:
     """Yield what `eval --tune` prints."""
     ranked = sorted(tuning.trials.items(), key=lambda trial: -trial[1])
-    yield from table([["tried", "worth"], *([name, f"{worth:.3f}"] for name, worth in ranked)])
+    yield from _table([["tried", "worth"], *([name, f"{worth:.3f}"] for name, worth in ranked)])
     yield "", ""
     yield f"Current settings       {interval_text(tuning.present)}", ""
     yield f"Chosen on other cases  {interval_text(tuning.chosen)}", ""

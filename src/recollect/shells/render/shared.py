@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     Line = tuple[str, str]
@@ -26,6 +26,14 @@ def overridden_lines(overridden: Mapping[str, str], *, file: Path) -> Iterator[L
     """Yield which settings of a file are overridden, and where."""
     for key, origin in overridden.items():
         yield f"`{key}` is also set in the {origin}, which overrides {file}.", "yellow"
+
+
+def table(rows: Iterable[Sequence[str]]) -> list[Line]:
+    """Return rows as lines with aligned columns."""
+    cells = [list(row) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    padded = ([cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in cells)
+    return [("  ".join(row).rstrip(), "") for row in padded]
 
 
 def plural(count: int, noun: str) -> str:
