@@ -32,7 +32,6 @@ TERMINAL = {
     "shells/cli/__init__.py: sys.stdout": 1,
     "shells/cli/consent.py: sys.stderr": 1,
     "shells/cli/shared.py: sys.stderr": 2,
-    "shells/mcp/http.py: sys.stderr": 2,
     # The protocol's own pipe: JSON, whose texts are neutralised where results are made.
 }
 """What writes to a terminal or a pipe."""
@@ -44,7 +43,6 @@ PROMPTS = {
 """What puts remembered text into a block for a model."""
 NETWORK = {
     "shells/http/errors.py: super().__init__": 1,  # JsonResponse
-    "shells/http/many.py: Response": 1,  # metrics: numbers
     "shells/http/status.py: Response": 2,  # metrics: numbers; files of the page
     "shells/mcp/resources.py: MCPError": 1,
     "shells/mcp/server.py: MCPError": 1,

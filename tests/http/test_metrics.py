@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
@@ -11,11 +12,14 @@ from tests.support.waiting import wait_until
 
 from recollect.shells.http.metrics import Metrics, family
 from recollect.shells.http.server import ServeOptions
+from recollect.types import Mode
 from recollect.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
+
+    from recollect.types import Results
 
     Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
@@ -121,9 +125,10 @@ def test_strange_requests_add_no_labels(workspace: Path, environ: Mapping[str, s
 def test_searches_of_many_memories_are_counted_by_size_and_not_by_memory() -> None:
     metrics = Metrics()
     for chunks in (0, 999, 1_000, 19_999, 20_000):
-        metrics.count_memory_search(chunks=chunks, seconds=0.1)
+        done = SimpleNamespace(mode=Mode.HYBRID, degraded=None, searched=chunks, took_ms=100.0)
+        metrics.count_search(cast("Results", done))
 
-    counts = [line for line in metrics.memory_lines() if "_count{" in line]
+    counts = [line for line in metrics.lines() if "_count{" in line]
 
     assert [2, 2, 1] == [
         int(line.rpartition(" ")[2])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from recollect.errors import NotFoundError, StoreError, UsageError
 from recollect.reports import Excerpt
-from recollect.shells.mcp.http import parse_address
+from recollect.shells.cli.serve import parse_address
 from recollect.shells.mcp.render import (
     excerpt_failed,
     excerpt_result,

@@ -68,7 +68,7 @@ def serving(host: MemoryHost, **options: object) -> Iterator[Served]:
                 host,
                 options=ServeOptions("127.0.0.1", 0, **options),  # type: ignore[arg-type]
                 listener=listener,
-                on_ready=lambda server: ready.set_result((url, server)),
+                on_ready=lambda server, _: ready.set_result((url, server)),
             )
 
     thread = threading.Thread(target=lambda: asyncio.run(run()), daemon=True)

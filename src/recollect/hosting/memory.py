@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from recollect.stores.base import Store
     from recollect.stores.postgres.pushed import PostgresPushed
 
-__all__ = ["MOST_PATH_CHARS", "PushedChange", "PushedDocument", "PushedMemory"]
+__all__ = ["MOST_PATH_CHARS", "PushedBook", "PushedChange", "PushedDocument", "PushedMemory"]
 
 
 class PushedMemory(MemoryParts):

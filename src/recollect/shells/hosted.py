@@ -7,28 +7,29 @@ written is read at once, and workers embed it.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+from weakref import WeakValueDictionary
 
-from recollect.errors import RecollectError
+from recollect.records import dataclass
 from recollect.shells.serving import (
     MOST_QUESTIONS,
     NO_ANSWER,
     QUESTION_SECONDS,
     LastSync,
+    Turns,
     limited_to,
     within,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from concurrent.futures import Future
     from contextlib import AbstractAsyncContextManager
 
     from recollect.hosting.host import MemoryHost
     from recollect.hosting.memory import PushedMemory
+    from recollect.shells.serving import WorkerState
     from recollect.types import Results, SearchRequest
 
 Answer = TypeVar("Answer")
@@ -42,59 +43,19 @@ _MOST_WAITING = 16
 """Calls of one memory that wait for their turn: a quarter of the requests that a server takes."""
 
 
-class CrowdedError(RecollectError):
-    """Too many calls of one memory are in progress."""
-
-    kind = "busy"
-
-
-class Turns:
-    """How many calls each memory has under way. Used by one event loop."""
-
-    def __init__(self) -> None:
-        self._calls: dict[str, int] = {}
-        self._places: dict[str, asyncio.Semaphore] = {}
-
-    async def take(self, agent: str) -> None:
-        """Wait until a call of a memory may run.
-
-        Raises:
-            CrowdedError: too many wait for that already.
-
-        """
-        calls = self._calls.get(agent, 0)
-        if calls == _MOST_OF_ONE + _MOST_WAITING:
-            raise CrowdedError(
-                "Too many requests to this memory are in progress.",
-                action="Try again in a second, or send several changes in one request.",
-            )
-        self._calls[agent] = calls + 1
-        place = self._places.setdefault(agent, asyncio.Semaphore(_MOST_OF_ONE))
-        try:
-            await place.acquire()
-        except BaseException:
-            self._leave(agent)
-            raise
-
-    def give_back(self, agent: str) -> None:
-        """End a call: the next one of the memory may run."""
-        self._places[agent].release()
-        self._leave(agent)
-
-    def _leave(self, agent: str) -> None:
-        self._calls[agent] -= 1
-        if not self._calls[agent]:
-            del self._calls[agent], self._places[agent]
-
-
 class HostThreads:
     """The threads in which calls of all memories run, and those that embed questions."""
 
     def __init__(self) -> None:
-        self.turns = Turns()
+        self._turns: WeakValueDictionary[str, Turns] = WeakValueDictionary()
         self.calls = ThreadPoolExecutor(_MOST_CALLS, thread_name_prefix="recollect-call")
         self.questions = ThreadPoolExecutor(MOST_QUESTIONS, thread_name_prefix="recollect-question")
         self.health = ThreadPoolExecutor(1, thread_name_prefix="recollect-health")
+
+    def turns_of(self, agent: str) -> Turns:
+        """Return the turns of a memory, which are kept while it has calls."""
+        turns = self._turns.get(agent) or Turns(_MOST_OF_ONE, most_waiting=_MOST_WAITING)
+        return self._turns.setdefault(agent, turns)
 
     def close(self) -> None:
         """Stop; what waits for a thread is not done."""
@@ -102,38 +63,21 @@ class HostThreads:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
+@dataclass(frozen=True, slots=True)
 class HostedMemory:
     """The memory that one request names."""
 
-    last_sync = LastSync()
+    last_sync: ClassVar = LastSync()
     """Last sync, of a worker that this server does not have."""
-    state = "idle"
-    is_first_sync = False
+    state: ClassVar[WorkerState] = "idle"
+    is_first_sync: ClassVar = False
 
-    def __init__(
-        self,
-        host: MemoryHost,
-        agent: str,
-        *,
-        threads: HostThreads,
-        scopes: frozenset[str] | None,
-        call_seconds: float | None = None,
-    ) -> None:
-        self._host = host
-        self._agent = agent
-        self._threads = threads
-        self._scopes = scopes
-        self._call_seconds = call_seconds
-
-    def limited_to(self, scopes: frozenset[str], *, call_seconds: float) -> HostedMemory:
-        """Return the same memory, limited to facts of these scopes, and to a time for each call."""
-        return HostedMemory(
-            self._host,
-            self._agent,
-            threads=self._threads,
-            scopes=scopes,
-            call_seconds=call_seconds,
-        )
+    host: MemoryHost
+    agent: str
+    threads: HostThreads
+    scopes: frozenset[str] | None
+    """The only scopes whose facts may be seen; None for all."""
+    call_seconds: float | None = None
 
     async def run(self, work: Callable[[PushedMemory], Answer]) -> Answer:
         """Run a function with the memory, in a thread.
@@ -142,21 +86,8 @@ class HostedMemory:
             RecollectError: the function failed, or too many calls of this memory wait.
 
         """
-        turns, loop = self._threads.turns, asyncio.get_running_loop()
-        await turns.take(self._agent)
-
-        def ended(_call: Future[Answer]) -> None:
-            with contextlib.suppress(RuntimeError):  # the server has stopped
-                loop.call_soon_threadsafe(turns.give_back, self._agent)
-
-        try:
-            call = self._submit(self._threads.calls, work)
-        except BaseException:
-            turns.give_back(self._agent)
-            raise
-        # A client that leaves does not end what its thread does.
-        call.add_done_callback(ended)
-        return await asyncio.wrap_future(call)
+        turns = self.threads.turns_of(self.agent)
+        return await turns.run(lambda: self._call(self.threads.calls, work))
 
     read = run
 
@@ -169,9 +100,7 @@ class HostedMemory:
         """
         asked = replace(request, sync=False)
         started = await self.run(lambda memory: memory.start_search(asked))
-        embedding = asyncio.wrap_future(
-            self._submit(self._threads.questions, lambda memory: memory.embed_search(started))
-        )
+        embedding = self._call(self.threads.questions, lambda memory: memory.embed_search(started))
         embedded = await within(QUESTION_SECONDS, embedding) or NO_ANSWER
         return await self.run(lambda memory: memory.finish_search(started, embedded))
 
@@ -184,22 +113,26 @@ class HostedMemory:
 
     def wake_worker(self) -> bool:
         """Put the memory into the queue of work."""
-        self._threads.calls.submit(self._enqueue)
+        self.threads.calls.submit(self._enqueue)
+        return True
+
+    def note_write(self) -> bool:
+        """Do nothing: what is written is in the queue of work."""
         return True
 
     def time_limit(self) -> AbstractAsyncContextManager[None]:
         """Limit what is awaited inside to the time that one call may take."""
-        return limited_to(self._call_seconds)
+        return limited_to(self.call_seconds)
 
     def _enqueue(self) -> None:
-        with self._host.queue() as queue:
-            queue.add(self._agent)
+        with self.host.queue() as queue:
+            queue.add(self.agent)
 
-    def _submit(
+    async def _call(
         self, pool: ThreadPoolExecutor, work: Callable[[PushedMemory], Answer]
-    ) -> Future[Answer]:
+    ) -> Answer:
         def call() -> Answer:
-            with self._host.memory(self._agent, scopes=self._scopes) as memory:
+            with self.host.memory(self.agent, scopes=self.scopes) as memory:
                 return work(memory)
 
-        return pool.submit(call)
+        return await asyncio.get_running_loop().run_in_executor(pool, call)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -21,7 +22,7 @@ from recollect.shells.local_socket import offered
 from recollect.types import Degradation
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
     from contextlib import AbstractAsyncContextManager
 
     from recollect.async_memory import AsyncMemory
@@ -76,6 +77,48 @@ class LastSync:
         return self.error or self.report
 
 
+class CrowdedError(RecollectError):
+    """Too many calls of one memory are in progress."""
+
+    kind = "busy"
+
+
+class Turns:
+    """Lets a number of calls run at a time; others wait. Used by one event loop."""
+
+    def __init__(self, most: int, *, most_waiting: float = math.inf) -> None:
+        self._places = asyncio.Semaphore(most)
+        self._waiting = 0
+        self._most_waiting = most_waiting
+
+    async def run(self, work: Callable[[], Coroutine[Any, Any, Answer]]) -> Answer:
+        """Run work in its turn. That of a caller who leaves before is not done.
+
+        Raises:
+            CrowdedError: too many wait already.
+
+        """
+        if self._waiting == self._most_waiting:
+            raise CrowdedError(
+                "Too many requests to this memory are in progress.",
+                action="Try again in a second, or send several changes in one request.",
+            )
+        self._waiting += 1
+        try:
+            await self._places.acquire()
+        finally:
+            self._waiting -= 1
+        running = asyncio.ensure_future(work())
+        # A caller who leaves does not take the place away from work that has started.
+        running.add_done_callback(self._end)
+        return await asyncio.shield(running)
+
+    def _end(self, done: asyncio.Task[Any]) -> None:
+        self._places.release()
+        if not done.cancelled():
+            done.exception()  # the caller may be gone; then nobody else looks at it
+
+
 class Readers:
     """Several readers of one index: what only reads does not wait for what a model holds up.
 
@@ -85,38 +128,30 @@ class Readers:
 
     def __init__(self, main: AsyncMemory) -> None:
         self._main = main
-        self._turns = asyncio.Semaphore(MOST_READERS)
+        self._turns = Turns(MOST_READERS)
         self._idle: list[AsyncMemory] = []
         self._all: list[AsyncMemory] = []
 
     async def run(self, work: Callable[[MemoryParts], Answer]) -> Answer:
-        """Run a function with a reader. Work whose caller leaves before its turn is not done."""
-        await self._turns.acquire()
-        running = asyncio.ensure_future(self._run(work))
-        # A caller who leaves does not take the reader away from work that has started.
-        running.add_done_callback(self._end_turn)
-        return await asyncio.shield(running)
+        """Run a function with a reader."""
+
+        async def run() -> Answer:
+            if not self._idle:
+                reader = await self._main.reader()
+                self._all.append(reader)
+            else:
+                reader = self._idle.pop()
+            try:
+                return await reader.run(lambda memory: work(memory.parts))
+            finally:
+                self._idle.append(reader)
+
+        return await self._turns.run(run)
 
     async def close(self) -> None:
         """Close all, once what they do has ended."""
         for reader in self._all:
             await reader.close()
-
-    async def _run(self, work: Callable[[MemoryParts], Answer]) -> Answer:
-        if not self._idle:
-            reader = await self._main.reader()
-            self._all.append(reader)
-        else:
-            reader = self._idle.pop()
-        try:
-            return await reader.run(lambda memory: work(memory.parts))
-        finally:
-            self._idle.append(reader)
-
-    def _end_turn(self, done: asyncio.Task[Any]) -> None:
-        self._turns.release()
-        if not done.cancelled():
-            done.exception()  # the caller may be gone; then nobody else looks at it
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +289,8 @@ class ServedMemory:
         if self._worker is not None:
             self._worker.wake()
         return self._worker is not None
+
+    note_write = wake_worker
 
     async def close(self, *, seconds: float) -> bool:
         """Stop the worker and close the memory; False if that takes too long."""

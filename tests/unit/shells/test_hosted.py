@@ -9,7 +9,8 @@ from contextlib import nullcontext
 import pytest
 
 from recollect.shells import hosted
-from recollect.shells.hosted import CrowdedError, HostedMemory, HostThreads
+from recollect.shells.hosted import HostedMemory, HostThreads
+from recollect.shells.serving import CrowdedError
 
 
 class Host:
@@ -50,5 +51,4 @@ def test_the_thread_of_a_client_that_left_still_counts() -> None:
         threads.close()
 
     assert ["ada"] * hosted._MOST_WAITING == answers
-    assert not threads.turns._calls
-    assert not threads.turns._places
+    assert not threads._turns

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import re
 import sys
 from contextlib import ExitStack
 from dataclasses import replace
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from recollect.errors import UsageError
 from recollect.shells.cli.output import write_json
 from recollect.shells.cli.shared import SharedOptions, notify, shared_options
 from recollect.types import GLOBAL
@@ -24,11 +26,15 @@ if TYPE_CHECKING:
 
     from recollect.async_memory import AsyncMemory
     from recollect.shells.http.server import ServeOptions
+    from recollect.shells.mcp.server import McpOptions
 
     Serve = Callable[[ServeOptions, socket, Callable[..., None]], None]
     """Serves on a listening socket until a signal, and says when it is ready."""
 
 _PORT = 7717
+_MAX_PORT = 65_535
+_LOOPBACK = "127.0.0.1"
+_ADDRESS = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]:|(?P<host>[^:\[\]]*):)?(?P<port>\d{1,5})")
 _M_ARENA_MAX, _MOST_ARENAS = -8, 2
 _TOKEN_FILE = click.option(
     "--token-file",
@@ -45,10 +51,10 @@ _ALLOW_HOST = click.option(
 
 
 @click.command("serve")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--host", default=_LOOPBACK, show_default=True, help="Address to listen on.")
 @click.option(
     "--port",
-    type=click.IntRange(0, 65535),
+    type=click.IntRange(0, _MAX_PORT),
     default=_PORT,
     show_default=True,
     help="Port; 0 picks a free one.",
@@ -213,6 +219,41 @@ def mcp_command(
 
         serve_stdio(server)
     else:
-        from recollect.shells.mcp.http import serve_http  # noqa: PLC0415
+        _serve_tools(server, parse_address(http), token_file=token_file, names=names)
 
-        serve_http(server, address=http, token_file=token_file, names=names)
+
+def _serve_tools(
+    server: McpOptions, address: tuple[str, int], *, token_file: Path | None, names: tuple[str, ...]
+) -> None:
+    from recollect.shells.guard import read_token, require_token  # noqa: PLC0415 - only with --http
+    from recollect.shells.http.listen import address_of, bound  # noqa: PLC0415
+    from recollect.shells.http.server import ServeOptions, run_mcp  # noqa: PLC0415
+
+    host, port = address
+    token = read_token(os.environ, file=token_file)
+    require_token(host, token=token)
+    with bound(host, port, options="--http") as listener:
+        shown = f"{address_of(host, listener.getsockname()[1])}/mcp"
+        asyncio.run(
+            run_mcp(
+                server,
+                options=ServeOptions(host, port, names, token),
+                listener=listener,
+                on_ready=lambda *_: notify(f"MCP at {shown}. Stop with Ctrl-C."),
+            )
+        )
+
+
+def parse_address(text: str) -> tuple[str, int]:
+    """Return the host and port of HOST:PORT; PORT alone means this machine only.
+
+    Raises:
+        UsageError: the text is neither.
+
+    """
+    parts = _ADDRESS.fullmatch(text.strip())
+    if parts is None or int(parts["port"]) > _MAX_PORT:
+        raise UsageError(
+            f"{text!r} is not an address.", action="Write HOST:PORT, such as 127.0.0.1:8765."
+        )
+    return parts["six"] or parts["host"] or _LOOPBACK, int(parts["port"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 from urllib.parse import unquote_to_bytes
 
@@ -20,12 +19,11 @@ from recollect.shells.http.errors import (
     unknown_method,
     unknown_path,
 )
-from recollect.shells.http.operations import OPERATIONS
 from recollect.shells.http.route import ROUTE, OperationRoute
 from recollect.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from starlette.applications import Starlette
     from starlette.requests import Request
@@ -36,10 +34,10 @@ if TYPE_CHECKING:
     from recollect.shells.http.listen import ServerLimits
     from recollect.shells.http.route import Operation
     from recollect.shells.http.state import AnyServer
+    from recollect.shells.mcp.http import McpApp
 
 METHOD = "recollect.method"
 """Where a request's scope holds its own method, which may be HEAD."""
-_NONE: Mapping[str, ASGIApp] = MappingProxyType({})
 _METHODS = frozenset({"GET", "HEAD", "POST", "DELETE", "PUT", "PATCH", "OPTIONS"})
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -60,12 +58,13 @@ def build_app(
     *,
     guard: Guard,
     limits: ServerLimits,
-    operations: Sequence[Operation] = OPERATIONS,
-    more: Mapping[str, ASGIApp] = _NONE,
+    operations: Sequence[Operation],
+    tools: McpApp | None = None,
 ) -> ASGIApp:
-    """Return the application that serves a memory, or many; `more` are others, by their paths."""
+    """Return the application that serves a memory, or many, with these operations and tools."""
     app = described_app(state, limits=limits, operations=operations)
-    app.router.routes += [Route(path, each) for path, each in more.items()]
+    if tools is not None:
+        app.router.routes.append(Route(tools.path, tools, methods=["POST"]))
     public = [each.path.partition("{") for each in operations if each.is_public]
     public += [(start, "{", "") for start in state.admits]
     return GuardedApp(app, state=state, guard=guard, limits=limits, public=public)

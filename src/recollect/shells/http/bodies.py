@@ -10,10 +10,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from recollect.shells.http.errors import RequestError, error_response
+from recollect.shells.http.errors import RequestError
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+    from starlette.types import Message, Receive, Scope
 
     from recollect.shells.http.listen import ServerLimits
 
@@ -84,25 +84,6 @@ async def _whole(receive: Receive, *, most_bytes: int) -> bytes:
             )
         if not message.get("more_body", False):
             return bytes(parts)
-
-
-def with_whole_bodies(app: ASGIApp, *, limits: ServerLimits) -> ASGIApp:
-    """Return an application that gets each request once its body is complete."""
-
-    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await app(scope, receive, send)
-            return
-        try:
-            body = await read_body(receive, limits=limits)
-        except RequestError as error:
-            await error_response(error)(scope, receive, send)
-            return
-        except DisconnectedError:
-            return
-        await app(scope, replayed(body, receive), send)
-
-    return answer
 
 
 def replayed(body: bytes, receive: Receive) -> Receive:

@@ -7,20 +7,29 @@ for, `If-None-Match: *` that there is none; if another client was faster, nothin
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar, cast
 
-from fastapi import Path, Query
+from fastapi import Path, Query, Request
 from pydantic import Field
 
+from recollect.facts.files import FACTS_FOLDER
 from recollect.hosting.memory import MOST_PATH_CHARS, PushedChange, PushedDocument
 from recollect.records import dataclass
 from recollect.shape import Shape, json_of
-from recollect.shells.http.errors import JsonResponse, ParameterError
+from recollect.shells.http.errors import JsonResponse, ParameterError, RequestError
 from recollect.shells.http.parameters import BodyParameters, Parameters
-from recollect.shells.http.state import Hosted
+from recollect.shells.http.state import State
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from starlette.responses import Response
+
+    from recollect.hosting.memory import PushedBook
+    from recollect.shells.hosted import HostedMemory
+    from recollect.shells.http.state import ServerState
+
+Answer = TypeVar("Answer")
 
 MOST_CHANGES = 200
 """Changes in one request."""
@@ -106,77 +115,103 @@ class Purged:
     versions: int
 
 
-async def manifest(state: Hosted, given: Annotated[ManifestParameters, Query()]) -> PushedList:
+async def manifest(state: State, given: Annotated[ManifestParameters, Query()]) -> PushedList:
     """List all pushed documents with their ETags."""
-    listed = await state.memory.read(
-        lambda memory: memory.pushed.deleted() if given.deleted else memory.pushed.listed()
+    listed = await _pushed(
+        state, lambda pushed: pushed.deleted() if given.deleted else pushed.listed()
     )
-    return PushedList(tuple(each for each in listed if state.may_open(each.path)))
+    return PushedList(tuple(each for each in listed if _may_open(state, each.path)))
 
 
 async def get_document(
-    state: Hosted, path: NamedPath, given: Annotated[ReadParameters, Query()]
+    state: State, path: NamedPath, given: Annotated[ReadParameters, Query()]
 ) -> Response:
     """Return a pushed document, or an earlier version of it."""
-    state.require_open(path)
-    document, text = await state.memory.read(
-        lambda memory: memory.pushed.read(path, version=given.version)
-    )
+    _require_open(state, path)
+    document, text = await _pushed(state, lambda pushed: pushed.read(path, version=given.version))
     return JsonResponse(json_of(PushedText(document, text)), headers={"ETag": _etag(document)})
 
 
-async def put_document(state: Hosted, path: NamedPath, given: PutParameters) -> Response:
+async def put_document(
+    state: State, request: Request, path: NamedPath, given: PutParameters
+) -> Response:
     """Write a document; it is found at once."""
-    state.require_open(path)
-    change = PushedChange(path, given.text.encode(), _expected(state))
-    [written] = await state.memory.run(lambda memory: memory.pushed.write([change]))
+    _require_open(state, path)
+    change = PushedChange(path, given.text.encode(), _expected(request))
+    [written] = await _pushed(state, lambda pushed: pushed.write([change]))
     status = 201 if written.version == 1 else 200
     return JsonResponse(json_of(written), status=status, headers={"ETag": _etag(written)})
 
 
-async def delete_document(state: Hosted, path: NamedPath) -> PushedList:
+async def delete_document(state: State, request: Request, path: NamedPath) -> PushedList:
     """Delete a document; its earlier versions are kept."""
-    state.require_open(path)
-    change = PushedChange(path, None, _expected(state))
-    await state.memory.run(lambda memory: memory.pushed.write([change]))
+    _require_open(state, path)
+    change = PushedChange(path, None, _expected(request))
+    await _pushed(state, lambda pushed: pushed.write([change]))
     return PushedList((), (path,))
 
 
-async def change_documents(state: Hosted, given: ChangesParameters) -> PushedList:
+async def change_documents(state: State, given: ChangesParameters) -> PushedList:
     """Write and delete several documents: all, or none."""
     changes = []
     for each in given.changes:
-        state.require_open(each.path)
+        _require_open(state, each.path)
         if each.delete is not (each.text is None):
             raise ParameterError("A change has either a text or `delete`.", action="Give one.")
         content = None if each.text is None else each.text.encode()
         changes.append(PushedChange(each.path, content, _expected_by(each.if_match)))
-    written = await state.memory.run(lambda memory: memory.pushed.write(changes))
+    written = await _pushed(state, lambda pushed: pushed.write(changes))
     deleted = tuple(each.path for each in changes if each.content is None)
     return PushedList(tuple(written), deleted)
 
 
-async def document_versions(state: Hosted, path: NamedPath) -> PushedList:
+async def document_versions(state: State, path: NamedPath) -> PushedList:
     """List the versions of a document that are kept, the newest first."""
-    state.require_open(path)
-    found = await state.memory.read(lambda memory: memory.pushed.versions(path))
-    return PushedList(tuple(found))
+    _require_open(state, path)
+    return PushedList(tuple(await _pushed(state, lambda pushed: pushed.versions(path))))
 
 
 async def purge_document(
-    state: Hosted, path: NamedPath, given: Annotated[PurgeParameters, Query()]
+    state: State, path: NamedPath, given: Annotated[PurgeParameters, Query()]
 ) -> Purged:
     """Delete a document with all its versions; nothing of it is kept."""
-    state.require_open(path)
-    purged = await state.memory.run(
-        lambda memory: memory.pushed.purge(path, keep_current=given.keep_current)
+    _require_open(state, path)
+    purged = await _pushed(
+        state, lambda pushed: pushed.purge(path, keep_current=given.keep_current)
     )
     return Purged(path, purged)
 
 
-def _expected(state: Hosted) -> frozenset[str | None] | None:
+async def _pushed(state: ServerState, work: Callable[[PushedBook], Answer]) -> Answer:
+    """Run a function with the documents of the memory."""
+    memory = cast("HostedMemory", state.memory)  # only a server of many has these operations
+    return await memory.run(lambda opened: work(opened.pushed))
+
+
+def _may_open(state: ServerState, path: str) -> bool:
+    """Return whether the whole of a document may be seen: pages of facts have many scopes."""
+    return state.scopes.names is None or not path.startswith(f"{FACTS_FOLDER}/")
+
+
+def _require_open(state: ServerState, path: str) -> None:
+    """Refuse a page of facts to a token with scopes.
+
+    Raises:
+        RequestError: it is one.
+
+    """
+    if not _may_open(state, path):
+        raise RequestError(
+            403,
+            "scope",
+            f"This token is for some scopes: it may not open the pages in {FACTS_FOLDER}.",
+            action="Use the operations on facts.",
+        )
+
+
+def _expected(request: Request) -> frozenset[str | None] | None:
     """Return the digests that the condition of a request allows; None if it has none."""
-    match, none_match = (state.headers.get(name) for name in ("if-match", "if-none-match"))
+    match, none_match = (request.headers.get(name) for name in ("if-match", "if-none-match"))
     if match is None and none_match is None:
         return None
     if match is None and none_match == "*":

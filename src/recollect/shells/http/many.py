@@ -12,11 +12,9 @@ import logging
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from fastapi import Depends
 from starlette.datastructures import Headers
-from starlette.responses import Response
 
 from recollect.errors import (
     StoreBusyError,
@@ -29,25 +27,27 @@ from recollect.errors import (
 from recollect.hosting.memory import PushedDocument
 from recollect.hosting.tokens import find_token
 from recollect.shells.guard import bearer_of
-from recollect.shells.hosted import CrowdedError, HostedMemory, HostThreads
+from recollect.shells.hosted import HostedMemory, HostThreads
 from recollect.shells.http import documents
 from recollect.shells.http.documents import PushedList, PushedText
 from recollect.shells.http.errors import RequestError
-from recollect.shells.http.metrics import MEDIA_TYPE, gauge
-from recollect.shells.http.operations import OPERATIONS, openapi
+from recollect.shells.http.metrics import gauge
+from recollect.shells.http.operations import OPERATIONS
 from recollect.shells.http.route import AGENT, Operation
-from recollect.shells.http.state import MEMORIES, AnyServer, MemoryState, admitted
-from recollect.shells.http.status import Health
-from recollect.version import __version__
+from recollect.shells.http.state import AnyServer, Health, ServerState
+from recollect.shells.serving import CrowdedError, within
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from starlette.types import Scope
 
     from recollect.errors import RecollectError
     from recollect.hosting.host import MemoryHost
     from recollect.hosting.tokens import Token
 
-ROOT = f"{MEMORIES}/{{{AGENT}}}"
+ROOT = f"/api/memories/{{{AGENT}}}"
+"""Where the paths of each memory start."""
 _OWN = "/api/"
 _MINUTE = 60.0
 _MOST_COUNTED = 100_000  # memories whose requests are counted
@@ -76,10 +76,9 @@ class MemoriesState(AnyServer):
         super().__init__()
         self.threads = HostThreads()
         self._rates = RequestRates(host.config.limits.requests_per_minute)
-        self._looking: asyncio.Future[int | str] | None = None
-        self._faults: set[str] = set()
+        self._fault = ""
 
-    async def admit(self, scope: Scope) -> MemoryState | MemoriesState:
+    async def admit(self, scope: Scope) -> ServerState | MemoriesState:
         """Return the state for a request.
 
         Raises:
@@ -89,8 +88,7 @@ class MemoriesState(AnyServer):
         path: str = scope["path"]
         if not path.startswith(self.admits):
             return self
-        headers = Headers(scope=scope)
-        token = await self._token(headers)
+        token = await self._token(Headers(scope=scope))
         agent = scope.get("path_params", {}).get(AGENT, token.agent)
         if agent != token.agent:
             raise RequestError(
@@ -100,9 +98,13 @@ class MemoriesState(AnyServer):
                 action="Use the token of the memory, or its own address.",
             )
         self._rates.count(agent)
-        memory = HostedMemory(self.host, agent, threads=self.threads, scopes=token.scopes)
-        return MemoryState(
-            memory, token, headers=headers, is_read_only=self.is_read_only, metrics=self.metrics
+        return ServerState(
+            HostedMemory(self.host, agent, threads=self.threads, scopes=token.scopes),
+            scopes=token.scopes,
+            is_read_only=token.is_read_only or self.is_read_only,
+            needs_token=True,
+            root=ROOT.replace(f"{{{AGENT}}}", agent),
+            metrics=self.metrics,
         )
 
     async def _token(self, headers: Headers) -> Token:
@@ -143,46 +145,65 @@ class MemoriesState(AnyServer):
             headers={"Retry-After": "5"},
         )
 
-    async def look(self) -> int | str:
+    async def health(self) -> Health:
+        """Return that the database answers.
+
+        Raises:
+            RequestError: it does not.
+
+        """
+        found = await self._look()
+        if isinstance(found, int):
+            return Health("ok", "idle")
+        raise RequestError(
+            503,
+            "store",
+            found,
+            action="The log of the server has the details; `recollect server status` shows more.",
+            headers={"Retry-After": "5"},
+        )
+
+    async def gauges(self) -> Sequence[str]:
+        """Return whether the database answers, and how many memories wait for a worker."""
+        found = await self._look()
+        is_up = isinstance(found, int)
+        lines = [*gauge("recollect_database_up", "Whether the database answers.", int(is_up))]
+        if isinstance(found, int):
+            lines += gauge("recollect_memories_waiting", "Memories with something to embed.", found)
+        return lines
+
+    async def _look(self) -> int | str:
         """Return how many memories wait for a worker, or why the database cannot be used now.
 
-        The reason has nothing that only the operator may know. One look is under way at a time, in
-        a thread of its own: those of calls may all be waiting for the database.
+        The reason has nothing that only the operator may know. The look has a thread of its own:
+        those of calls may all be waiting for the database.
         """
-        if self._looking is None or self._looking.done():
-            loop = asyncio.get_running_loop()
-            self._looking = loop.run_in_executor(self.threads.health, self._look)
-        done, _ = await asyncio.wait([self._looking], timeout=_LOOK_SECONDS)
-        if not done:
-            words = f"The database did not answer within {_LOOK_SECONDS:g} seconds."
-            self._log_fault(
-                f"{words[:-1]}: {self.host.location}. Its processes may be stopped, or its "
-                "machine or the network may be gone."
-            )
-            return words
-        return self._looking.result()
+        loop = asyncio.get_running_loop()
+        found = await within(_LOOK_SECONDS, loop.run_in_executor(self.threads.health, self._ask))
+        if found is not None:
+            return found
+        words = f"The database did not answer within {_LOOK_SECONDS:g} seconds."
+        self._note_fault(
+            f"{words[:-1]}: {self.host.location}. Its processes may be stopped, or its "
+            "machine or the network may be gone."
+        )
+        return words
 
-    def _look(self) -> int | str:
+    def _ask(self) -> int | str:
         try:
             with self.host.queue() as queue:
                 waiting = queue.check(patience=_CONNECTION_SECONDS)
         except StoreError as error:
-            self._log_fault(f"{error.message} {error.action}")
+            self._note_fault(f"{error.message} {error.action}")
             return next(words for kind, words in _FAULTS if isinstance(error, kind))
-        if self._faults:
-            self._faults = set()
-            _LOG.warning("The database answers again.")
+        self._note_fault("")
         return waiting
 
-    def _log_fault(self, fault: str) -> None:
-        """Log what is wrong with the database, once until it answers again."""
-        if fault not in self._faults:
-            self._faults.add(fault)
-            _LOG.warning("%s", fault)
-
-    def close(self) -> None:
-        """Stop the threads."""
-        self.threads.close()
+    def _note_fault(self, fault: str) -> None:
+        """Log what is wrong with the database when that has changed; nothing may be."""
+        if fault != self._fault:
+            _LOG.warning("%s", fault or "The database answers again.")
+        self._fault = fault
 
 
 class RequestRates:
@@ -219,39 +240,6 @@ class RequestRates:
         self._left[agent] = (left - 1, now)
 
 
-Itself = Annotated[MemoriesState, Depends(admitted)]
-
-
-async def health(state: Itself) -> Health:
-    """Check whether the server works; needs no token."""
-    found = await state.look()
-    if isinstance(found, str):
-        raise RequestError(
-            503,
-            "store",
-            found,
-            action="The log of the server has the details; `recollect server status` shows more.",
-            headers={"Retry-After": "5"},
-        )
-    return Health("ok", "idle")
-
-
-async def metrics(state: Itself) -> Response:
-    """Return counters in Prometheus' text format: of all memories together."""
-    found = await state.look()
-    lines = [
-        *state.metrics.lines(),
-        *state.metrics.memory_lines(),
-        *gauge(
-            "recollect_database_up", "Whether the database answers.", int(isinstance(found, int))
-        ),
-        *gauge("recollect_build_info", "The version.", {(("version", __version__),): 1}),
-    ]
-    if isinstance(found, int):
-        lines += gauge("recollect_memories_waiting", "Memories with something to embed.", found)
-    return Response("\n".join([*lines, ""]), headers={"Content-Type": MEDIA_TYPE})
-
-
 def _of_each_memory(operation: Operation) -> Operation:
     return replace(operation, path=operation.path.replace("/api", ROOT, 1))
 
@@ -260,9 +248,7 @@ def _of_each_memory(operation: Operation) -> Operation:
 _DOCUMENT = f"{ROOT}/documents/{{path}}"
 _VERSIONS = f"{ROOT}/versions/{{path}}"
 MANY_OPERATIONS = (
-    Operation("GET", "/health", health, Health, is_public=True),
-    Operation("GET", "/metrics", metrics, None, media_type="text/plain"),
-    Operation("GET", "/openapi.json", openapi, None),
+    *(each for each in OPERATIONS if each.path in ("/health", "/metrics", "/openapi.json")),
     *(_of_each_memory(each) for each in OPERATIONS if each.path.startswith(_OWN)),
     Operation("GET", f"{ROOT}/manifest", documents.manifest, PushedList),
     Operation("GET", _DOCUMENT, documents.get_document, PushedText),

@@ -10,10 +10,13 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
+
+    from recollect.types import Results
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+_MS_PER_SECOND = 1_000
 _CHUNKS = (1_000, 20_000)  # from which on a memory is medium, and large
 _SIZES = ("small", "medium", "large")
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
@@ -45,14 +48,12 @@ class Metrics:
         self._requests[("route", route), ("method", method), ("status", str(status))] += 1
         self._took.add(route, seconds)
 
-    def count_search(self, mode: str, *, degraded: Iterable[str]) -> None:
-        """Count a search."""
-        self._searches[mode] += 1
-        self._degraded.update(list(degraded))  # only the names: a Counter would add up a mapping
-
-    def count_memory_search(self, *, chunks: int, seconds: float) -> None:
-        """Count a search by the class of its memory: memories are too many to count each."""
-        self._searched.add(_SIZES[bisect.bisect_right(_CHUNKS, chunks)], seconds)
+    def count_search(self, results: Results) -> None:
+        """Count a search, also by the class of its memory: memories are too many to count each."""
+        self._searches[results.mode.value] += 1
+        self._degraded.update(list(results.degraded or {}))  # the names; it would add up a mapping
+        size = _SIZES[bisect.bisect_right(_CHUNKS, results.searched)]
+        self._searched.add(size, results.took_ms / _MS_PER_SECOND)
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of all counters."""
@@ -63,6 +64,7 @@ class Metrics:
             self._requests,
         )
         yield from self._took.lines()
+        yield from self._searched.lines()
         yield from gauge(
             "recollect_http_requests_under_way", "Requests in progress.", self.in_progress
         )
@@ -84,10 +86,6 @@ class Metrics:
             "Searches in which a leg did not run or was incomplete.",
             {(("leg", leg),): count for leg, count in self._degraded.items()},
         )
-
-    def memory_lines(self) -> Iterator[str]:
-        """Yield the lines of what only a server of many memories counts."""
-        yield from self._searched.lines()
 
 
 class _Histogram:

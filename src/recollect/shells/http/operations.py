@@ -17,6 +17,7 @@ from recollect.shells.http import (
     status,
 )
 from recollect.shells.http.route import Operation
+from recollect.shells.http.state import Health
 from recollect.shells.render.facts import (
     FactHistory,
     FactList,
@@ -38,7 +39,7 @@ async def openapi(request: Request) -> Mapping[str, object]:
 
 # fmt: off
 OPERATIONS = (
-    Operation("GET", "/health", status.health, status.Health, is_public=True),
+    Operation("GET", "/health", status.health, Health, is_public=True),
     Operation("GET", "/api/status", status.status, status.ServedStatus),
     Operation("POST", "/api/sync", status.sync, status.SyncStarted, status=202),
     Operation("GET", "/metrics", status.metrics, None, media_type="text/plain"),

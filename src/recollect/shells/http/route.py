@@ -177,7 +177,12 @@ class OperationRoute(APIRoute):
                 action="Send it with `Content-Type: application/json`.",
             )
         if operation.writes and isinstance(state, ServerState) and state.is_read_only:
-            raise state.writing_refused()
+            raise RequestError(
+                403,
+                "read_only",
+                "This server is read-only, or your token is.",
+                action="Start it without --read-only, or use a token that may write.",
+            )
         most_bytes = operation.body_bytes or self._limits.body_bytes
         body = await read_body(request.receive, limits=replace(self._limits, body_bytes=most_bytes))
         if body and not operation.takes_body:

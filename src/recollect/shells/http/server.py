@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from recollect.records import dataclass
 from recollect.shells.guard import Guard, is_loopback
 from recollect.shells.http.app import build_app
 from recollect.shells.http.listen import Server, ServerLimits
-from recollect.shells.http.state import ServerState
+from recollect.shells.http.operations import OPERATIONS
+from recollect.shells.http.state import AnyServer, ServerState
 from recollect.shells.serving import ServedMemory
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     from recollect.async_memory import AsyncMemory
     from recollect.hosting.host import MemoryHost
+    from recollect.shells.http.route import Operation
+    from recollect.shells.mcp.http import McpApp
+    from recollect.shells.mcp.server import McpOptions
+
+    Ready = Callable[[Server, Any], None]
+    """Called with the server and its state when it accepts requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,39 +47,29 @@ class ServeOptions:
 
 
 async def run_many(
-    host: MemoryHost,
-    *,
-    options: ServeOptions,
-    listener: socket.socket,
-    on_ready: Callable[[Server], None],
+    host: MemoryHost, *, options: ServeOptions, listener: socket.socket, on_ready: Ready
 ) -> None:
     """Serve the memories of a host on a listening socket until a signal."""
     # Not at the top: a server of one memory needs none of it.
-    from recollect.shells.http.many import MANY_OPERATIONS, ROOT, MemoriesState  # noqa: PLC0415
-    from recollect.shells.mcp.http import ManyMcp  # noqa: PLC0415
+    from recollect.shells.http.many import MANY_OPERATIONS, MemoriesState  # noqa: PLC0415
+    from recollect.shells.mcp.http import tools_of_many  # noqa: PLC0415
 
     # Nobody knows the token that keeps others from the counters, unless the operator names one. A
     # server with another name is behind a proxy, which passes on what others send.
     is_private = is_loopback(options.host) and not options.names
     token = options.token or (None if is_private else secrets.token_hex(32))
-    guard = Guard(options.host, listener.getsockname()[1], names=options.names, token=token)
     state = MemoriesState(host, is_read_only=options.is_read_only)
-    tools = ManyMcp(state)
-    app = build_app(
-        state,
-        guard=guard,
-        limits=options.limits,
-        operations=MANY_OPERATIONS,
-        more={f"{ROOT}/mcp": tools},
-    )
-    server = Server(app, options.limits)
     try:
-        async with tools.running():
-            with server.capture_signals():  # before anyone knows that it can be stopped
-                on_ready(server)
-                await server.serve(sockets=[listener])
+        await serve(
+            state,
+            options=replace(options, token=token),
+            listener=listener,
+            on_ready=on_ready,
+            operations=MANY_OPERATIONS,
+            tools=tools_of_many(state),
+        )
     finally:
-        state.close()
+        state.threads.close()
 
 
 async def run_server(
@@ -78,22 +77,66 @@ async def run_server(
     *,
     options: ServeOptions,
     listener: socket.socket,
-    on_ready: Callable[[Server, ServerState], None],
+    on_ready: Ready,
 ) -> None:
     """Open a memory, serve it on a listening socket until a signal, and close it."""
-    guard = Guard(options.host, listener.getsockname()[1], names=options.names, token=options.token)
+    memory = ServedMemory(open_memory)
     state = ServerState(
-        ServedMemory(open_memory),
+        memory,
         scopes=options.scopes,
         is_read_only=options.is_read_only,
         needs_token=options.token is not None,
         program=options.program,
     )
-    server = Server(build_app(state, guard=guard, limits=options.limits), options.limits)
     try:
-        await state.memory.open()
+        await serve(
+            state, options=options, listener=listener, on_ready=on_ready, prepare=memory.open
+        )
+    finally:
+        await memory.close_or_exit(seconds=options.limits.stop_seconds, exit_code=1)
+
+
+async def run_mcp(
+    mcp: McpOptions, *, options: ServeOptions, listener: socket.socket, on_ready: Ready
+) -> None:
+    """Serve the tools of a memory on a listening socket until a signal; it is opened meanwhile."""
+    from recollect.shells.mcp.http import LIMITS, PATH, McpApp  # noqa: PLC0415 - loads the SDK
+    from recollect.shells.mcp.server import CLOSE_SECONDS  # noqa: PLC0415
+
+    memory = mcp.serve()
+    tools = mcp.limit(memory)
+    state = AnyServer()
+    memory.prepare()
+    try:
+        await serve(
+            state,
+            options=replace(options, limits=LIMITS),
+            listener=listener,
+            on_ready=on_ready,
+            operations=(),
+            tools=McpApp(PATH, state, lambda _: tools, instructions=mcp.instructions()),
+        )
+    finally:
+        await memory.close_or_exit(seconds=CLOSE_SECONDS, exit_code=0)
+
+
+async def serve(
+    state: AnyServer,
+    *,
+    options: ServeOptions,
+    listener: socket.socket,
+    on_ready: Ready,
+    operations: Sequence[Operation] = OPERATIONS,
+    tools: McpApp | None = None,
+    prepare: Callable[[], Awaitable[None]] | None = None,
+) -> None:
+    """Answer requests on a listening socket until a signal, once `prepare` is done."""
+    guard = Guard(options.host, listener.getsockname()[1], names=options.names, token=options.token)
+    app = build_app(state, guard=guard, limits=options.limits, operations=operations, tools=tools)
+    server = Server(app, options.limits)
+    if prepare is not None:
+        await prepare()
+    async with tools.running() if tools else nullcontext():
         with server.capture_signals():  # before anyone knows that it can be stopped
             on_ready(server, state)
             await server.serve(sockets=[listener])
-    finally:
-        await state.close(seconds=options.limits.stop_seconds)

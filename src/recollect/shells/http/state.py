@@ -1,36 +1,42 @@
-"""What every operation of one server shares: the memory, its scopes, the counters."""
+"""The states that answer requests: of a server of one memory, and of what all servers share."""
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from fastapi import Depends, Request
 
 from recollect.errors import RecollectError
-from recollect.facts.files import FACTS_FOLDER
-from recollect.shells.http.errors import RequestError
-from recollect.shells.http.metrics import Metrics
+from recollect.records import dataclass
+from recollect.shells.http.metrics import Metrics, gauge
 from recollect.shells.scopes import VisibleScopes
-from recollect.shells.serving import within
+from recollect.shells.serving import WorkerState, within
+from recollect.version import __version__
 
 if TYPE_CHECKING:
-    from starlette.datastructures import Headers
+    from collections.abc import Sequence
+
     from starlette.types import Scope
 
-    from recollect.hosting.tokens import Token
-    from recollect.reports import Status
     from recollect.shells.hosted import HostedMemory
+    from recollect.shells.http.metrics import Labels
     from recollect.shells.serving import ServedMemory
     from recollect.types import Results
 
 STATE = "recollect.state"
 """Where a request's scope holds the state that it was admitted to."""
-MEMORIES = "/api/memories"
-"""Where the paths of each of many memories start."""
-_MS_PER_SECOND = 1_000
 _LOG = logging.getLogger("recollect.http")
 _PATIENCE_SECONDS = 2.0  # how long /metrics waits for the size of the index
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Whether the server works."""
+
+    status: Literal["ok", "degraded", "starting"]
+    worker: WorkerState
+    version: str = __version__
 
 
 class AnyServer:
@@ -57,41 +63,56 @@ class AnyServer:
         """Return an error as clients may see it; that of one memory is its user."""
         return error
 
+    async def health(self) -> Health:
+        """Return whether the server works.
+
+        Raises:
+            RequestError: it does not.
+
+        """
+        raise NotImplementedError
+
+    async def gauges(self) -> Sequence[str]:
+        """Return the lines of /metrics that this kind of server has."""
+        raise NotImplementedError
+
 
 class ServerState(AnyServer):
-    """The state of a server of one memory."""
+    """The state that requests to one memory share: all of a server, or one to one of many."""
 
     def __init__(
         self,
-        memory: ServedMemory,
+        memory: ServedMemory | HostedMemory,
         *,
         scopes: frozenset[str] | None = None,
         is_read_only: bool = False,
         needs_token: bool = False,
         program: str = "recollect",
+        root: str = "/api",
         metrics: Metrics | None = None,
     ) -> None:
-        """Store the arguments; `scopes` are those whose facts may be seen, None for all."""
+        """Store the arguments.
+
+        Args:
+            memory: answers.
+            scopes: those whose facts may be seen; None for all.
+            is_read_only: refuse to write.
+            needs_token: whether requests need a token, for the description.
+            program: how suggested commands start.
+            root: where the paths of the operations start.
+            metrics: counts; None for new ones.
+
+        """
         self.memory = memory
         self.scopes = VisibleScopes(scopes)
         self.is_read_only = is_read_only
         self.needs_token = needs_token
         self.program = program
+        self.root = root
         super().__init__(metrics)
-        self.root = "/api"
-        """Where the paths of its operations start."""
         self.is_degraded = False
         """Whether a leg did not run in the last search."""
         self._has_unsynced_write = False
-
-    def writing_refused(self) -> RequestError:
-        """Return the error for a request that may not write."""
-        return RequestError(
-            403,
-            "read_only",
-            "This server is read-only.",
-            action="Start it without --read-only to write facts.",
-        )
 
     @property
     def needs_sync(self) -> bool:
@@ -101,89 +122,56 @@ class ServerState(AnyServer):
     def note_write(self) -> None:
         """Record that a request wrote a file, and have the worker sync."""
         self._has_unsynced_write = True
-        self.memory.wake_worker()
+        self.memory.note_write()
 
     def note_search(self, results: Results, *, synced: bool) -> None:
         """Count a search."""
         if synced:
             self._has_unsynced_write = False
         self.is_degraded = bool(results.degraded)
-        self.metrics.count_search(results.mode.value, degraded=results.degraded or {})
+        self.metrics.count_search(results)
 
-    async def index_size(self) -> Status | None:
-        """Return how much is indexed; None if the memory does not say so in time."""
+    async def health(self) -> Health:
+        """Return whether the last search and the last sync went well."""
+        last = self.memory.last_sync
+        if last.at is None:
+            return Health("starting", self.memory.state)
+        is_degraded = self.is_degraded or last.error or (last.report and last.report.degraded)
+        return Health("degraded" if is_degraded else "ok", self.memory.state)
+
+    async def gauges(self) -> Sequence[str]:
+        """Return the size of the index, unless the memory is too busy to say so, and the worker."""
+        lines: list[str] = []
         try:
-            return await within(_PATIENCE_SECONDS, self.memory.read(lambda memory: memory.status()))
+            size = await within(_PATIENCE_SECONDS, self.memory.read(lambda memory: memory.status()))
         except RecollectError as error:
             _LOG.warning("%s %s", error.message, error.action)
-            return None
-
-    async def close(self, *, seconds: float) -> None:
-        """Stop the worker and close the memory, or end the process if that takes too long."""
-        await self.memory.close_or_exit(seconds=seconds, exit_code=1)
-
-
-class MemoryState(ServerState):
-    """The state of one request to one memory."""
-
-    memory: HostedMemory  # type: ignore[assignment]  # offers the same
-
-    def __init__(
-        self,
-        memory: HostedMemory,
-        token: Token,
-        *,
-        headers: Headers,
-        is_read_only: bool,
-        metrics: Metrics,
-    ) -> None:
-        super().__init__(
-            memory,  # type: ignore[arg-type]  # offers the same
-            scopes=token.scopes,
-            is_read_only=token.is_read_only or is_read_only,
-            needs_token=True,
-            metrics=metrics,
-        )
-        self.headers = headers
-        self.root = f"{MEMORIES}/{token.agent}"
-
-    def note_search(self, results: Results, *, synced: bool) -> None:
-        """Count a search, also by the class of the memory."""
-        super().note_search(results, synced=synced)
-        self.metrics.count_memory_search(
-            chunks=results.searched, seconds=results.took_ms / _MS_PER_SECOND
-        )
-
-    def note_write(self) -> None:
-        """Do nothing: what is written is in the queue of work."""
-
-    def writing_refused(self) -> RequestError:
-        """Return the error for a request that may not write."""
-        return RequestError(
-            403,
-            "read_only",
-            "This token may only read.",
-            action="Ask the operator for one that may write.",
-        )
-
-    def may_open(self, path: str) -> bool:
-        """Return whether the whole of a document may be seen: pages of facts have many scopes."""
-        return self.scopes.names is None or not path.startswith(f"{FACTS_FOLDER}/")
-
-    def require_open(self, path: str) -> None:
-        """Refuse a page of facts to a token with scopes.
-
-        Raises:
-            RequestError: it is one.
-
-        """
-        if not self.may_open(path):
-            raise RequestError(
-                403,
-                "scope",
-                f"This token is for some scopes: it may not open the pages in {FACTS_FOLDER}.",
-                action="Use the operations on facts.",
+            size = None
+        if size is not None:
+            index, vector = size.index, size.legs.vector
+            lines += gauge("recollect_index_documents", "Documents in the index.", index.documents)
+            lines += gauge("recollect_index_chunks", "Chunks in the index.", index.chunks)
+            lines += gauge("recollect_index_vectors", "Chunks that have a vector.", vector.chunks)
+            lines += gauge(
+                "recollect_index_pending", "Chunks without a vector yet.", vector.pending
             )
+            lines += gauge("recollect_index_bytes", "Size of the index file.", index.size_bytes)
+        last = self.memory.last_sync
+        if last.at is not None:
+            lines += gauge(
+                "recollect_last_sync_timestamp_seconds",
+                "When the last background sync ended.",
+                last.at.timestamp(),
+            )
+            lines += gauge(
+                "recollect_last_sync_succeeded",
+                "Whether the last background sync succeeded.",
+                int(last.error is None),
+            )
+        states: dict[Labels, float] = {
+            (("state", each),): int(each == self.memory.state) for each in get_args(WorkerState)
+        }
+        return [*lines, *gauge("recollect_worker_state", "What the worker is doing.", states)]
 
 
 async def admitted(request: Request) -> Any:  # noqa: ANN401 - the operation knows
@@ -191,7 +179,7 @@ async def admitted(request: Request) -> Any:  # noqa: ANN401 - the operation kno
     return request.scope[STATE]
 
 
+Itself = Annotated[AnyServer, Depends(admitted)]
+"""The server, as a parameter of operations on no memory."""
 State = Annotated[ServerState, Depends(admitted)]
 """The state that a request was admitted to, as a parameter of operations."""
-Hosted = Annotated[MemoryState, Depends(admitted)]
-"""The same for one of many memories."""

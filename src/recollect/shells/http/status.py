@@ -6,7 +6,7 @@ import asyncio
 from datetime import datetime
 from importlib.resources import files
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Annotated, Literal, get_args
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Path, Query
 from pydantic import Field
@@ -17,16 +17,15 @@ from recollect.shape import Shape, json_of
 from recollect.shells.http.errors import ErrorReport, RequestError
 from recollect.shells.http.metrics import MEDIA_TYPE, gauge
 from recollect.shells.http.parameters import NoMembers, Parameters, must_be
-from recollect.shells.http.state import State
+from recollect.shells.http.state import Health, Itself, State
 from recollect.shells.render.status import outcome_json
 from recollect.shells.serving import WorkerState
 from recollect.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from recollect.reports import Status
-    from recollect.shells.http.state import ServerState
 
 _MEDIA_TYPES = {
     ".css": "text/css; charset=utf-8",
@@ -48,15 +47,6 @@ class StatusParameters(Parameters):
     deep: bool = Field(
         default=False, description="Also embed one text, to check that the provider works."
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Health:
-    """Whether the server works."""
-
-    status: Literal["ok", "degraded", "starting"]
-    worker: WorkerState
-    version: str = __version__
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +75,9 @@ class SyncStarted:
     is_started: bool = True
 
 
-async def health(state: State) -> Health:
+async def health(server: Itself) -> Health:
     """Check whether the server works; needs no token."""
-    last = state.memory.last_sync
-    if last.at is None:
-        return Health("starting", state.memory.state)
-    is_degraded = state.is_degraded or last.error or (last.report and last.report.degraded)
-    return Health("degraded" if is_degraded else "ok", state.memory.state)
+    return await server.health()
 
 
 async def status(state: State, given: Annotated[StatusParameters, Query()]) -> ServedStatus:
@@ -118,38 +104,11 @@ async def sync(state: State, _: NoMembers) -> SyncStarted:
     return SyncStarted()
 
 
-async def metrics(state: State) -> Response:
+async def metrics(server: Itself) -> Response:
     """Return counters in Prometheus' text format."""
-    lines = [*state.metrics.lines(), *_gauges(state, await state.index_size())]
-    return Response("\n".join([*lines, ""]), headers={"Content-Type": MEDIA_TYPE})
-
-
-def _gauges(state: ServerState, size: Status | None) -> Iterator[str]:
-    if size is not None:
-        index, vector = size.index, size.legs.vector
-        yield from gauge("recollect_index_documents", "Documents in the index.", index.documents)
-        yield from gauge("recollect_index_chunks", "Chunks in the index.", index.chunks)
-        yield from gauge("recollect_index_vectors", "Chunks that have a vector.", vector.chunks)
-        yield from gauge("recollect_index_pending", "Chunks without a vector yet.", vector.pending)
-        yield from gauge("recollect_index_bytes", "Size of the index file.", index.size_bytes)
-    last = state.memory.last_sync
-    if last.at is not None:
-        yield from gauge(
-            "recollect_last_sync_timestamp_seconds",
-            "When the last background sync ended.",
-            last.at.timestamp(),
-        )
-        yield from gauge(
-            "recollect_last_sync_succeeded",
-            "Whether the last background sync succeeded.",
-            int(last.error is None),
-        )
-    yield from gauge(
-        "recollect_worker_state",
-        "What the worker is doing.",
-        {(("state", each),): int(each == state.memory.state) for each in get_args(WorkerState)},
-    )
-    yield from gauge("recollect_build_info", "The version.", {(("version", __version__),): 1})
+    version = gauge("recollect_build_info", "The version.", {(("version", __version__),): 1})
+    lines = [*server.metrics.lines(), *await server.gauges(), *version, ""]
+    return Response("\n".join(lines), headers={"Content-Type": MEDIA_TYPE})
 
 
 async def page() -> Response:

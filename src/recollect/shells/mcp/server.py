@@ -75,22 +75,30 @@ class McpOptions:
         missing = "" if workspace.is_dir() else ", but its folder is missing. Tell the user"
         return f"{memory}{missing}. {USAGE}"
 
+    def serve(self) -> ServedMemory:
+        """Return the memory to serve; it is not open yet."""
 
-def serve_memory(options: McpOptions) -> ServedMemory:
-    """Return the memory to serve; it is not open yet."""
+        async def open_memory() -> AsyncMemory:
+            # The import takes a while and would block the event loop.
+            module = await asyncio.to_thread(import_module, "recollect.async_memory")
+            twin: type[AsyncMemory] = module.AsyncMemory
+            return await twin.open(
+                self.workspace,
+                agent=self.agent,
+                config_file=self.config_file,
+                scopes=self.scopes,
+            )
 
-    async def open_memory() -> AsyncMemory:
-        # The import takes a while and would block the event loop.
-        module = await asyncio.to_thread(import_module, "recollect.async_memory")
-        twin: type[AsyncMemory] = module.AsyncMemory
-        return await twin.open(
-            options.workspace,
-            agent=options.agent,
-            config_file=options.config_file,
-            scopes=options.scopes,
+        return ServedMemory(open_memory, call_seconds=CALL_SECONDS)
+
+    def limit(self, served: ServedMemory) -> McpMemory:
+        """Return what clients may use of the memory."""
+        return McpMemory(
+            served,
+            scopes=self.scopes,
+            read_only=self.read_only,
+            lists_connector_tools=self.lists_connector_tools,
         )
-
-    return ServedMemory(open_memory, call_seconds=CALL_SECONDS)
 
 
 class McpMemory:
@@ -116,17 +124,6 @@ class McpMemory:
             for tool in self.tools.values()
             if self._lists_connector_tools or not tool.is_for_connectors
         ]
-
-
-def make_server(served: ServedMemory, options: McpOptions) -> Server[Any]:
-    """Return a server over a memory that may not be open yet."""
-    memory = McpMemory(
-        served,
-        scopes=options.scopes,
-        read_only=options.read_only,
-        lists_connector_tools=options.lists_connector_tools,
-    )
-    return server_of(lambda _context: memory, instructions=options.instructions())
 
 
 def server_of(memory_of: Callable[[Context], McpMemory], *, instructions: str) -> Server[Any]:

@@ -16,7 +16,7 @@ import mcp_types as types
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 
-from recollect.shells.mcp.server import CLOSE_SECONDS, make_server, serve_memory
+from recollect.shells.mcp.server import CLOSE_SECONDS, server_of
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel.server import Server
@@ -40,8 +40,9 @@ async def _serve(options: McpOptions) -> None:
     """Serve one client until it leaves or a signal arrives."""
     stopped = asyncio.ensure_future(_stop_signal())
     await asyncio.sleep(0)  # from here on, signals are handled
-    served = serve_memory(options)
-    server = make_server(served, options)
+    served = options.serve()
+    memory = options.limit(served)
+    server = server_of(lambda _: memory, instructions=options.instructions())
     async with stdio_server() as (incoming, outgoing):
         served.prepare()
         serving = asyncio.ensure_future(_converse(server, incoming, outgoing))
