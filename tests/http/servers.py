@@ -17,7 +17,6 @@ from tests.support.commands import recollect_command
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 from recollect import AsyncMemory
-from recollect.shells.http.listen import bound
 from recollect.shells.http.server import ServeOptions, run_server
 from recollect.shells.serving import MOST_READERS
 
@@ -147,18 +146,15 @@ def inside(workspace: Path, environ: Mapping[str, str], options: ServeOptions) -
     ready: Future[Inside] = Future()
 
     async def run() -> None:
-        with bound(options.host, options.port, options="--port") as listener:
-            url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-            await run_server(
-                lambda: AsyncMemory.open(
-                    workspace, environ={**_HURRY, **environ}, scopes=options.scopes
-                ),
-                options=options,
-                listener=listener,
-                on_ready=lambda server, state: ready.set_result(
-                    Inside(url, state.memory, state, server, asyncio.get_running_loop())
-                ),
-            )
+        await run_server(
+            lambda: AsyncMemory.open(
+                workspace, environ={**_HURRY, **environ}, scopes=options.scopes
+            ),
+            options=options,
+            on_ready=lambda server, state, url: ready.set_result(
+                Inside(url, state.memory, state, server, asyncio.get_running_loop())
+            ),
+        )
 
     thread = threading.Thread(target=lambda: asyncio.run(run()), daemon=True)
     thread.start()

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 SHORT = ServerLimits(
     body_bytes=2_000,
-    address_bytes=500,
     requests=3,
     seconds=1.0,
     header_seconds=0.5,
@@ -71,12 +70,6 @@ def test_a_body_of_unknown_length_is_refused_once_it_is_too_large(here: Inside) 
     )
 
     assert 413 == answer.status_code
-
-
-def test_an_address_that_is_too_long_is_refused(here: Inside) -> None:
-    answer = httpx.get(f"{here.url}/api/search?query={'x' * 500}")
-
-    assert (414, "address") == (answer.status_code, answer.json()["error"]["type"])
 
 
 def test_a_body_that_is_not_json_is_refused(here: Inside) -> None:

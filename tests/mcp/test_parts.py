@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -112,7 +113,7 @@ def test_what_is_no_address_is_refused(text: str) -> None:
 def test_an_answer_never_takes_more_tokens_than_it_may(
     snippets: list[str], max_tokens: int
 ) -> None:
-    answer = search_result(results(*snippets), max_tokens=max_tokens, notices=(), is_partial=False)
+    answer = search_result(results(*snippets), max_tokens=max_tokens, is_partial=False)
     shown = answer.structured["results"]
     left_out = answer.structured.get("leftOut", 0)
 
@@ -127,7 +128,7 @@ def test_an_answer_never_takes_more_tokens_than_it_may(
 def test_of_many_hits_the_first_are_full_and_the_last_are_named(max_tokens: int) -> None:
     snippet = "word " * 100
     many = results(*[snippet] * 30)
-    answer = search_result(many, max_tokens=max_tokens, notices=(), is_partial=False)
+    answer = search_result(many, max_tokens=max_tokens, is_partial=False)
     shown = answer.structured["results"]
     assert isinstance(shown, list)
     lengths = [len(each["snippet"]) for each in shown]
@@ -140,7 +141,7 @@ def test_of_many_hits_the_first_are_full_and_the_last_are_named(max_tokens: int)
 
 
 def test_a_hit_for_which_there_is_little_room_is_shortened() -> None:
-    answer = search_result(results("word " * 200), max_tokens=400, notices=(), is_partial=False)
+    answer = search_result(results("word " * 200), max_tokens=400, is_partial=False)
     shown = answer.structured["results"]
     assert isinstance(shown, list)
 
@@ -151,9 +152,13 @@ def test_a_hit_for_which_there_is_little_room_is_shortened() -> None:
 def test_trouble_is_said_in_words_for_the_user() -> None:
     degraded = {"vector": Degradation("No key.", "Set a key.")}
     answer = search_result(
-        results("The boat.", confident=False, degraded=degraded, notices=("One file failed.",)),
+        results(
+            "The boat.",
+            confident=False,
+            degraded=degraded,
+            notices=("The index was set aside.", "One file failed."),
+        ),
         max_tokens=3000,
-        notices=("The index was set aside.",),
         is_partial=False,
     )
 
@@ -173,10 +178,9 @@ def test_memory_is_said_to_hold_nothing_only_when_all_of_it_was_searched() -> No
     degraded = {"vector": Degradation("No key.", "Set a key.")}
 
     def said(found: Results, *, is_partial: bool = False, narrowed: tuple[str, ...] = ()) -> str:
-        notices = ("A file is not read yet.",) if is_partial else ()
-        answer = search_result(
-            found, max_tokens=3000, notices=notices, is_partial=is_partial, narrowed=narrowed
-        )
+        if is_partial:
+            found = replace(found, notices=("A file is not read yet.",))
+        answer = search_result(found, max_tokens=3000, is_partial=is_partial, narrowed=narrowed)
         return answer.text.splitlines()[0]
 
     assert "Nothing in memory matches. Tell the user that memory has nothing about it." == said(

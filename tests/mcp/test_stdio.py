@@ -265,7 +265,6 @@ def test_resources_are_listed_page_by_page_and_read(
         second = await client.list_resources(cursor=first.next_cursor)
         listed = [*first.resources, *second.resources]
         read = await client.read_resource("memory:///memory/note%20149.md")
-        templates = await client.list_resource_templates()
 
         assert (100, 50, None) == (
             len(first.resources), len(second.resources), second.next_cursor,
@@ -273,9 +272,6 @@ def test_resources_are_listed_page_by_page_and_read(
         assert 150 == len({resource.uri for resource in listed})
         assert "memory:///memory/note%20000.md" == listed[0].uri
         assert "# Note 149\n\nNumber 149." == getattr(read.contents[0], "text", None)
-        assert ["memory:///{+path}"] == [
-            template.uri_template for template in templates.resource_templates
-        ]
         for address in ("memory:///../outside.md", "file:///etc/passwd", "memory:///gone.md"):
             with pytest.raises(MCPError) as refused:
                 await client.read_resource(address)

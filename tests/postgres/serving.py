@@ -13,7 +13,6 @@ import httpx
 from tests.support.waiting import PATIENCE_SECONDS
 
 from recollect.hosting.tokens import create_token
-from recollect.shells.http.listen import bound
 from recollect.shells.http.server import ServeOptions, run_many
 
 if TYPE_CHECKING:
@@ -62,14 +61,11 @@ def serving(host: MemoryHost, **options: object) -> Iterator[Served]:
     ready: Future[tuple[str, Server]] = Future()
 
     async def run() -> None:
-        with bound("127.0.0.1", 0, options="--port") as listener:
-            url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-            await run_many(
-                host,
-                options=ServeOptions("127.0.0.1", 0, **options),  # type: ignore[arg-type]
-                listener=listener,
-                on_ready=lambda server, _: ready.set_result((url, server)),
-            )
+        await run_many(
+            host,
+            options=ServeOptions("127.0.0.1", 0, **options),  # type: ignore[arg-type]
+            on_ready=lambda server, _, url: ready.set_result((url, server)),
+        )
 
     thread = threading.Thread(target=lambda: asyncio.run(run()), daemon=True)
     thread.start()

@@ -151,8 +151,6 @@ def test_a_busy_server_is_asked_again_and_a_refusal_is_told(
             httpx.Response(429, headers={"Retry-After": "7"}, json={}),
             httpx.Response(200, json={"documents": []}),
             httpx.Response(503, json={}),
-            httpx.Response(412, json={"error": {}}),  # another client was faster
-            httpx.Response(200, json={"documents": []}),
             httpx.Response(507, json={"error": {"message": "Full.", "action": "Delete."}}),
         ]
     )
@@ -191,21 +189,24 @@ def test_what_is_not_a_token_is_refused_and_not_shown(token: str) -> None:
     assert token not in refused.value.message
 
 
-def test_what_another_client_deleted_meanwhile_is_done(
-    workspace: Path, environ: dict[str, str], write: Write
+@pytest.mark.parametrize("status", [404, 412])
+def test_a_memory_that_another_client_changes_meanwhile_is_to_be_pushed_again(
+    workspace: Path, environ: dict[str, str], write: Write, status: int
 ) -> None:
     write("memory/a.md", "A.\n")
-    listed = [[{"path": "memory/b.md", "etag": "1"}], []]
 
     def answer(request: httpx.Request) -> httpx.Response:
         if request.method == "GET":
-            return httpx.Response(200, json={"documents": listed.pop(0)})
-        deletes = any("delete" in each for each in json.loads(request.content)["changes"])
-        return httpx.Response(404 if deletes else 200, json={})
+            listed = [{"path": "memory/b.md", "etag": "1"}]
+            return httpx.Response(200, json={"documents": listed})
+        return httpx.Response(status, json={})
 
     remote = RemoteMemory("http://localhost/ada", "token", httpx.MockTransport(answer))
 
-    assert (1, 0) == (pushed(workspace, environ, remote).sent, len(listed))
+    with pytest.raises(PushError, match="Another client") as told:
+        pushed(workspace, environ, remote)
+
+    assert "Push again." == told.value.action
 
 
 @pytest.mark.skipif(

@@ -35,22 +35,17 @@ if TYPE_CHECKING:
 MOST_CHANGES = 100
 """Changes in one request."""
 _MOST_CHARS = 1_000_000  # in one request: escaped, it is still below the server's limit
-_TRIES = 5  # of one request, and of the whole if other clients write meanwhile
+_TRIES = 5  # of one request
 _SECONDS = 60.0
 _FIRST_WAIT_SECONDS = 0.5
 _MOST_WAIT_SECONDS = 60.0
 _LATER = frozenset({429, 502, 503, 504})
-_CHANGED = 412
-_MISSING = 404
+_CHANGED = frozenset({404, 412})
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class PushError(RecollectError):
     """A server does not accept what is pushed."""
-
-
-class _OvertakenError(Exception):
-    """Another client changed the memory meanwhile. Caught here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +118,7 @@ class RemoteMemory:
         return {str(each["path"]): str(each["etag"]) for each in listed}  # type: ignore[attr-defined]
 
     def change(self, changes: Sequence[Mapping[str, object]]) -> None:
-        """Make several changes: all, or none.
-
-        Raises:
-            _OvertakenError: a document is not what the manifest said.
-
-        """
+        """Make several changes: all, or none."""
         self._ask("POST", "documents", {"changes": list(changes)})
 
     def close(self) -> None:
@@ -169,32 +159,25 @@ def push(setup: Setup, remote: RemoteMemory, *, dry_run: bool = False) -> PushRe
 
     """
     local = _read_all(setup)
-    for _ in range(_TRIES):
-        stored = remote.manifest()
-        changes = list(_changes(local, stored))
-        if not local.texts and changes:
-            raise UsageError(
-                f"{setup.workspace} holds no memory files: everything would be deleted.",
-                action="Name the folder with your notes.",
-            )
-        try:
-            if not dry_run:
-                for batch in _batches(changes):
-                    remote.change(batch)
-        except _OvertakenError:
-            continue
-        deleted = sum("delete" in each for each in changes)
-        sent = len(changes) - deleted
-        left = tuple(_left_alone(local, stored))
-        return PushReport(
-            sent=sent,
-            deleted=deleted,
-            unchanged=len(local.texts) - sent - len(left),
-            redacted=local.redacted,
-            failed=(*local.failed, *left),
+    stored = remote.manifest()
+    changes = list(_changes(local, stored))
+    if not local.texts and changes:
+        raise UsageError(
+            f"{setup.workspace} holds no memory files: everything would be deleted.",
+            action="Name the folder with your notes.",
         )
-    raise PushError(
-        "Other clients keep changing this memory.", action="Push again when they have finished."
+    if not dry_run:
+        for batch in _batches(changes):
+            remote.change(batch)
+    deleted = sum("delete" in each for each in changes)
+    sent = len(changes) - deleted
+    left = tuple(_left_alone(local, stored))
+    return PushReport(
+        sent=sent,
+        deleted=deleted,
+        unchanged=len(local.texts) - sent - len(left),
+        redacted=local.redacted,
+        failed=(*local.failed, *left),
     )
 
 
@@ -295,9 +278,8 @@ def _content(answer: httpx.Response) -> dict[str, object]:
     if answer.is_success:
         return body
     # Another client may have deleted what this one wants to delete.
-    is_gone = answer.status_code == _MISSING and answer.request.method == "POST"
-    if answer.status_code == _CHANGED or is_gone:
-        raise _OvertakenError
+    if answer.status_code in _CHANGED and answer.request.method == "POST":
+        raise PushError("Another client has changed this memory meanwhile.", action="Push again.")
     error = body.get("error")
     error = error if isinstance(error, dict) else {}
     raise PushError(

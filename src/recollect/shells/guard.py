@@ -20,7 +20,7 @@ from recollect.records import dataclass
 from recollect.shells.http.errors import RequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
 TOKEN_VARIABLE = "RECOLLECT_TOKEN"  # noqa: S105 - the variable's name, not a token
@@ -52,29 +52,6 @@ class RequestOrigin:
     """A person opens our page, perhaps from a link elsewhere. That changes and reveals nothing."""
     is_open: bool = False
     """The path needs no token."""
-
-    @classmethod
-    def from_headers(
-        cls,
-        headers: Iterable[tuple[bytes, bytes]],
-        *,
-        is_navigation: bool = False,
-        is_open: bool = False,
-    ) -> RequestOrigin:
-        """Read the headers of a request, whose names are in lower case."""
-        values: dict[bytes, str] = {}
-        for name, value in headers:
-            # A repeated header cannot be trusted: joined, it matches nothing that we accept.
-            text = value.decode("latin-1")
-            values[name] = f"{values[name]}, {text}" if name in values else text
-        return cls(
-            host=values.get(b"host"),
-            origin=values.get(b"origin"),
-            fetch_site=values.get(b"sec-fetch-site"),
-            authorization=values.get(b"authorization"),
-            is_navigation=is_navigation,
-            is_open=is_open,
-        )
 
 
 @dataclass(frozen=True, slots=True)

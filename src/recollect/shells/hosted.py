@@ -107,10 +107,6 @@ class HostedMemory:
     async def wait_for_first_sync(self) -> None:
         """Return at once: there is none."""
 
-    def take_notices(self) -> tuple[str, ...]:
-        """Return nothing: reports already contain the notices."""
-        return ()
-
     def wake_worker(self) -> bool:
         """Put the memory into the queue of work."""
         self.threads.calls.submit(self._enqueue)

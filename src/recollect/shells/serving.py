@@ -184,7 +184,8 @@ class ServedMemory:
         self._is_closed = False
         self._offering = contextlib.AsyncExitStack()
         self._has_synced = asyncio.Event()
-        self._notices: tuple[str, ...] = ()
+        self._untold: tuple[str, ...] = ()
+        """Notices that were reported when the model was loaded, where nobody saw them."""
 
     async def open(self) -> None:
         """Open the memory and start its worker, unless that is done.
@@ -241,7 +242,8 @@ class ServedMemory:
             started = await self.read(lambda memory: memory.start_search(stale))
             late = (_NOT_FRESH,) if syncs else ()
             started = replace(started, notices=(*started.notices, *late))
-        question = started
+        untold, self._untold = self._untold, ()
+        question = replace(started, notices=(*untold, *started.notices))
         embedding = self._loop.run_in_executor(
             self._models, opened.main.parts.embed_search, question
         )
@@ -264,11 +266,6 @@ class ServedMemory:
     def _is_long_sync(self) -> bool:
         step = self._worker.step if self._worker else None
         return step is not None and step.total > _SHORT_SYNC
-
-    def take_notices(self) -> tuple[str, ...]:
-        """Return the notices of loading the model, and forget them."""
-        notices, self._notices = self._notices, ()
-        return notices
 
     @property
     def state(self) -> WorkerState:
@@ -372,7 +369,7 @@ class ServedMemory:
             if notices is None:
                 await self._has_synced.wait()
                 notices = await opened.main.run(_warm_up)
-            self._notices += notices or ()
+            self._untold += notices or ()
         except RecollectError as error:
             _LOG.warning("%s %s", error.message, error.action)
         except Exception:  # noqa: BLE001 - a bug here must not end the server

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from recollect.reports import RECALL_TOKENS, RecallForm
-from recollect.shells.cli.paths import glob_in, path_in
 from recollect.shells.cli.shared import (
     DAY,
     SharedOptions,
@@ -21,6 +22,8 @@ from recollect.shells.cli.shared import (
 from recollect.shells.local_socket import Ask, ask
 from recollect.shells.parse import parse_location
 from recollect.shells.render import search as render
+from recollect.text.confined import is_inside
+from recollect.text.globs import escaped, is_literal
 from recollect.types import SearchRequest, search_arguments
 
 if TYPE_CHECKING:
@@ -138,3 +141,36 @@ def get_command(
     options.print(excerpt, excerpt.text if excerpt.lines else ())
     if not options.as_json:
         print_remarks(render.excerpt_remarks(excerpt))
+
+
+def path_in(workspace: Path, named: str) -> str:
+    """Return a path as the memory stores it; in a subfolder it may be relative to that folder.
+
+    It is if it exists there, and begins with a dot or does not exist in the workspace.
+    """
+    if os.path.isabs(named) and is_inside(os.path.normpath(named), workspace):  # noqa: PTH117
+        return os.path.relpath(named, workspace).replace(os.sep, "/")
+    here = Path.cwd()
+    is_below = here != workspace and is_inside(here, workspace)
+    is_own = not named.startswith(".") and os.path.lexists(workspace / named)
+    if not is_below or is_own or not os.path.lexists(here / named):
+        return named
+    stored = os.path.relpath(here / named, workspace).replace(os.sep, "/")
+    notify(f"Using {stored} of {workspace}.")
+    return stored
+
+
+def glob_in(workspace: Path, named: str) -> str | None:
+    """Return the glob to search by; None for everything.
+
+    A folder stands for everything in it; a file or folder with wildcards in its name is not a glob.
+    """
+    if not (is_literal(named) or os.path.lexists(workspace / named) or os.path.lexists(named)):
+        return named
+    stored = path_in(workspace, named)
+    folder = stored.removeprefix("./").strip("/")
+    if folder in {"", "."}:
+        return None
+    if (workspace / folder).is_dir():
+        return f"{escaped(folder)}/"
+    return stored if is_literal(stored) else escaped(stored)

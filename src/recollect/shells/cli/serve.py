@@ -9,7 +9,6 @@ import os
 import re
 import sys
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,15 +20,11 @@ from recollect.shells.cli.shared import SharedOptions, notify, shared_options
 from recollect.types import GLOBAL
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
-    from socket import socket
+    from collections.abc import Awaitable
 
     from recollect.async_memory import AsyncMemory
-    from recollect.shells.http.server import ServeOptions
+    from recollect.shells.http.server import Ready, ServeOptions
     from recollect.shells.mcp.server import McpOptions
-
-    Serve = Callable[[ServeOptions, socket, Callable[..., None]], None]
-    """Serves on a listening socket until a signal, and says when it is ready."""
 
 _PORT = 7717
 _MAX_PORT = 65_535
@@ -88,9 +83,11 @@ def serve_command(
     no_worker: bool,
 ) -> None:
     """Serve the memory over HTTP, with a web page, until stopped (Ctrl-C)."""
-    from recollect.shells.guard import read_token, require_token  # noqa: PLC0415 - not for --help
-    from recollect.shells.http.listen import address_of, bound  # noqa: PLC0415
-    from recollect.shells.http.server import ServeOptions  # noqa: PLC0415
+    from recollect.async_memory import open_async  # noqa: PLC0415 - not needed for --help
+    from recollect.config.load import wrong_folder  # noqa: PLC0415
+    from recollect.facts.scope import FactScope  # noqa: PLC0415
+    from recollect.shells.guard import read_token, require_token  # noqa: PLC0415
+    from recollect.shells.http.server import ServeOptions, run_server  # noqa: PLC0415
 
     if memories and (scopes or options.workspace is not None or options.agent is not None):
         raise click.UsageError("With --memories, tokens name the memory and its scopes.")
@@ -99,23 +96,18 @@ def serve_command(
     token = read_token(os.environ, file=token_file)
     if not memories:
         require_token(host, token=token)
-    serving = ServeOptions(
-        host, port, names, token, is_read_only=read_only, program=options.program
-    )
-    run = _many(options, works=not no_worker) if memories else _one(options, scopes)
-    with bound(host, port, options="--host and --port") as listener:
-        address = f"{address_of(host, listener.getsockname()[1])}/"
-        run(serving, listener, lambda *_: _announce(address, as_json=options.as_json))
-
-
-def _one(options: SharedOptions, scopes: Sequence[str]) -> Serve:
-    """Return how the memory of the options is served."""
-    from recollect.async_memory import open_async  # noqa: PLC0415 - not needed for --help
-    from recollect.config.load import wrong_folder  # noqa: PLC0415
-    from recollect.facts.scope import parse_scope  # noqa: PLC0415
-    from recollect.shells.http.server import run_server  # noqa: PLC0415
-
     visible = frozenset(parse_scope(scope) for scope in scopes) or None
+    serving = ServeOptions(host, port, names, token, visible, read_only, options.program)
+
+    def announce(_server: object, _state: object, address: str) -> None:
+        if options.as_json:
+            write_json({"address": f"{address}/"})
+        else:
+            notify(f"Serving on {address}/ (stop with Ctrl-C)")
+
+    if memories:
+        _serve_many(options, serving, announce, works=not no_worker)
+        return
     trouble = wrong_folder(options.workspace, agent=options.agent)
     if trouble is not None:
         notify(trouble)
@@ -125,30 +117,24 @@ def _one(options: SharedOptions, scopes: Sequence[str]) -> Serve:
         setup.require_layout()
         return open_async(setup.limited_to(visible))
 
-    def run(serving: ServeOptions, listener: socket, on_ready: Callable[..., None]) -> None:
-        serving = replace(serving, scopes=visible)
-        asyncio.run(run_server(open_memory, options=serving, listener=listener, on_ready=on_ready))
-
-    return run
+    asyncio.run(run_server(open_memory, options=serving, on_ready=announce))
 
 
-def _many(options: SharedOptions, *, works: bool) -> Serve:
-    """Return how every memory of a database is served, and what is pushed embedded."""
+def _serve_many(
+    options: SharedOptions, serving: ServeOptions, announce: Ready, *, works: bool
+) -> None:
+    """Serve every memory of a database, and embed what is pushed."""
     from recollect.hosting.host import MemoryHost  # noqa: PLC0415 - not needed for --help
     from recollect.hosting.work import QueueWorker  # noqa: PLC0415
     from recollect.shells.http.server import run_many  # noqa: PLC0415
 
     logging.basicConfig(level=logging.WARNING, format="recollect serve: %(message)s")
-
-    def run(serving: ServeOptions, listener: socket, on_ready: Callable[..., None]) -> None:
-        with MemoryHost.open(config_file=options.config_file) as host, ExitStack() as stack:
-            if works:
-                worker = QueueWorker(host)
-                worker.start()
-                stack.callback(worker.stop)
-            asyncio.run(run_many(host, options=serving, listener=listener, on_ready=on_ready))
-
-    return run
+    with MemoryHost.open(config_file=options.config_file) as host, ExitStack() as stack:
+        if works:
+            worker = QueueWorker(host)
+            worker.start()
+            stack.callback(worker.stop)
+        asyncio.run(run_many(host, options=serving, on_ready=announce))
 
 
 def limit_arenas() -> None:
@@ -164,22 +150,10 @@ def limit_arenas() -> None:
             ctypes.CDLL(None).mallopt(_M_ARENA_MAX, _MOST_ARENAS)
 
 
-def _announce(address: str, *, as_json: bool) -> None:
-    if as_json:
-        write_json({"address": address})
-    else:
-        notify(f"Serving on {address} (stop with Ctrl-C)")
-
-
 @click.command("mcp")
 @click.option("--http", metavar="HOST:PORT", help="Serve at http://HOST:PORT/mcp, not over stdio.")
 @click.option("--scope", "scopes", multiple=True, help="Also show facts of this scope: user:ada.")
 @click.option("--read-only", is_flag=True, help="Offer no tools that write.")
-@click.option(
-    "--connector-tools/--no-connector-tools",
-    default=None,
-    help="List the tools `search` and `fetch` that ChatGPT needs.  [default: with --http only]",
-)
 @_TOKEN_FILE
 @_ALLOW_HOST
 @shared_options
@@ -189,7 +163,6 @@ def mcp_command(
     http: str | None,
     scopes: tuple[str, ...],
     read_only: bool,
-    connector_tools: bool | None,
     token_file: Path | None,
     names: tuple[str, ...],
 ) -> None:
@@ -207,7 +180,7 @@ def mcp_command(
         config_file=options.config_file,
         scopes=frozenset(parse_scope(scope) for scope in scopes) - {GLOBAL},
         read_only=read_only,
-        lists_connector_tools=http is not None if connector_tools is None else connector_tools,
+        lists_connector_tools=http is not None,
     )
     trouble = wrong_folder(options.workspace, agent=options.agent)
     if trouble is not None:
@@ -226,22 +199,17 @@ def _serve_tools(
     server: McpOptions, address: tuple[str, int], *, token_file: Path | None, names: tuple[str, ...]
 ) -> None:
     from recollect.shells.guard import read_token, require_token  # noqa: PLC0415 - only with --http
-    from recollect.shells.http.listen import address_of, bound  # noqa: PLC0415
     from recollect.shells.http.server import ServeOptions, run_mcp  # noqa: PLC0415
 
     host, port = address
     token = read_token(os.environ, file=token_file)
     require_token(host, token=token)
-    with bound(host, port, options="--http") as listener:
-        shown = f"{address_of(host, listener.getsockname()[1])}/mcp"
-        asyncio.run(
-            run_mcp(
-                server,
-                options=ServeOptions(host, port, names, token),
-                listener=listener,
-                on_ready=lambda *_: notify(f"MCP at {shown}. Stop with Ctrl-C."),
-            )
-        )
+
+    def announce(_server: object, _state: object, served_at: str) -> None:
+        notify(f"MCP at {served_at}/mcp. Stop with Ctrl-C.")
+
+    options = ServeOptions(host, port, names, token)
+    asyncio.run(run_mcp(server, options=options, on_ready=announce))
 
 
 def parse_address(text: str) -> tuple[str, int]:

@@ -67,7 +67,7 @@ def build_app(
         app.router.routes.append(Route(tools.path, tools, methods=["POST"]))
     public = [each.path.partition("{") for each in operations if each.is_public]
     public += [(start, "{", "") for start in state.admits]
-    return GuardedApp(app, state=state, guard=guard, limits=limits, public=public)
+    return GuardedApp(app, state=state, guard=guard, public=public)
 
 
 def described_app(
@@ -115,14 +115,12 @@ class GuardedApp:
         *,
         state: AnyServer,
         guard: Guard,
-        limits: ServerLimits,
         public: Sequence[tuple[str, str, str]],
     ) -> None:
         self._public = public
         self._app = app
         self._state = state
         self._guard = guard
-        self._limits = limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, and count it."""
@@ -159,13 +157,6 @@ class GuardedApp:
     def _refusal(self, scope: Scope) -> RequestError | None:
         if ambiguous := framing_error(scope):
             return ambiguous
-        if len(scope["raw_path"]) + len(scope["query_string"]) > self._limits.address_bytes:
-            return RequestError(
-                414,
-                "address",
-                f"The address is longer than {self._limits.address_bytes} bytes.",
-                action="Send shorter parameters.",
-            )
         if not _is_utf8(scope["raw_path"]) or not _is_utf8(scope["query_string"]):
             return RequestError(
                 400,
@@ -186,11 +177,20 @@ def _is_utf8(encoded: bytes) -> bool:
 
 
 def _origin(scope: Scope, public: Sequence[tuple[str, str, str]]) -> RequestOrigin:
-    path = scope["path"]
+    path, headers = scope["path"], Headers(scope=scope)
+
+    def sent(name: str) -> str | None:
+        # A repeated header cannot be trusted: joined, it matches nothing that we accept.
+        values = headers.getlist(name)
+        return ", ".join(values) if values else None
+
     is_page = path == "/" and scope["method"] in {"GET", "HEAD"}
-    return RequestOrigin.from_headers(
-        scope["headers"],
-        is_navigation=is_page and Headers(scope=scope).get("sec-fetch-mode") == "navigate",
+    return RequestOrigin(
+        host=sent("host"),
+        origin=sent("origin"),
+        fetch_site=sent("sec-fetch-site"),
+        authorization=sent("authorization"),
+        is_navigation=is_page and sent("sec-fetch-mode") == "navigate",
         is_open=any(
             path.startswith(start) if is_prefix else path == start for start, is_prefix, _ in public
         ),

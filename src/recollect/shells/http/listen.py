@@ -31,8 +31,6 @@ class ServerLimits:
 
     body_bytes: int = 256 * 1024
     """Bytes of one request; facts and questions are far smaller."""
-    address_bytes: int = 56 * 1024
-    """Path and query together; the headers of a request may have 64 KiB."""
     requests: int = 64
     """Requests in progress, including those that wait; more would wait too long."""
     seconds: float = 60.0
@@ -132,10 +130,8 @@ class Server(uvicorn.Server):
 
 
 @contextlib.contextmanager
-def bound(host: str, port: int, *, options: str) -> Iterator[socket.socket]:
+def bound(host: str, port: int) -> Iterator[socket.socket]:
     """Bind and listen: from here on, clients that connect wait instead of failing.
-
-    `options` are the command-line options that choose another address, for the error.
 
     Raises:
         UsageError: the address cannot be bound.
@@ -150,7 +146,7 @@ def bound(host: str, port: int, *, options: str) -> Iterator[socket.socket]:
         why = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be bound: {error}"
         raise UsageError(
             f"{host}:{port} {why}.",
-            action=f"Choose another address with {options}; port 0 takes any free one.",
+            action="Choose another one with --port or --http; port 0 takes any free one.",
         ) from error
     with listener:
         yield listener

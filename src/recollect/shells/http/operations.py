@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING
 from fastapi import Request  # noqa: TC002 - FastAPI reads the annotation
 
 from recollect.reports import ChunkMap, Documents, Excerpt, Related, Timeline
-from recollect.shells.http import (
-    facts,
-    overview,
-    search,
-    status,
-)
+from recollect.shells.http import facts, search, status
 from recollect.shells.http.route import Operation
 from recollect.shells.http.state import Health
 from recollect.shells.render.facts import (
@@ -55,10 +50,10 @@ OPERATIONS = (
     Operation("POST", "/api/facts/{id}/restore", facts.restore, RestoredFact,
               writes=True),
     Operation("DELETE", "/api/facts/{id}", facts.forget, ForgottenFact, writes=True),
-    Operation("GET", "/api/documents", overview.documents, Documents),
-    Operation("GET", "/api/timeline", overview.timeline, Timeline),
-    Operation("GET", "/api/related", overview.related, Related),
-    Operation("GET", "/api/map", overview.chunk_map, ChunkMap),
+    Operation("GET", "/api/documents", search.documents, Documents),
+    Operation("GET", "/api/timeline", search.timeline, Timeline),
+    Operation("GET", "/api/related", search.related, Related),
+    Operation("GET", "/api/map", search.chunk_map, ChunkMap),
     Operation("GET", "/", status.page, None, media_type="text/html", is_public=True),
     Operation("GET", "/static/{name}", status.static, None, media_type="*/*",
               is_public=True),

@@ -1,4 +1,4 @@
-"""Operations that find and read: search, recall, a part of a file."""
+"""Operations that find and read: search, recall, a part of a file, the memory as a whole."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from pydantic import Field, create_model
 
 from recollect.records import dataclass
 from recollect.reports import RECALL_TOKENS
-from recollect.shape import Shape
+from recollect.shape import Shape, json_of
 from recollect.shells.http.parameters import (
     Day,
     Parameters,
     Question,
     ScopeName,
+    SourceOrAll,
     TagName,
 )
 from recollect.shells.http.state import State
@@ -24,7 +25,8 @@ from recollect.types import MAX_RESULTS, MAX_TAGS, SearchRequest, search_argumen
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recollect.reports import Excerpt, Recalled
+    from recollect.reports import Documents, Excerpt, Recalled, Related, Timeline
+    from recollect.shape import Json
     from recollect.types import Argument, Hit, Results
 
 _KINDS: dict[str, Any] = {
@@ -179,3 +181,71 @@ async def file(state: State, given: Annotated[FileParameters, Query()]) -> Excer
     return await state.memory.read(
         lambda memory: memory.get(given.path, start_line=given.start_line, lines=given.lines)
     )
+
+
+class TimelineParameters(Parameters):
+    """Parameters of GET /api/timeline."""
+
+    scope: list[ScopeName] = Field(
+        [], max_length=20, description="Also facts of this scope, such as user:ada."
+    )
+
+
+class DocumentsParameters(TimelineParameters):
+    """Parameters of GET /api/documents."""
+
+    limit: int = Field(100, ge=1, le=1000, description="The most documents to return.")
+    offset: int = Field(0, ge=0, le=10**9, description="How many documents to skip.")
+    source: SourceOrAll = Field("all", description="Only documents of this source.")
+    since: Day | None = Field(None, description="Only notes dated on or after this day.")
+    before: Day | None = Field(None, description="Only notes dated before this day.")
+    path: str | None = Field(
+        None, min_length=1, max_length=1000, description="Only files that match this glob."
+    )
+
+
+class RelatedParameters(TimelineParameters):
+    """Parameters of GET /api/related."""
+
+    path: str = Field(
+        min_length=1, max_length=1000, description="A memory file, as search shows it."
+    )
+    limit: int = Field(6, ge=1, le=50, description="The most notes to return.")
+
+
+class MapParameters(TimelineParameters):
+    """Parameters of GET /api/map."""
+
+    query: Question | None = Field(None, description="A question to place on the map.")
+    most: int = Field(5000, ge=1, le=20_000, description="The most chunks to draw.")
+
+
+async def documents(state: State, given: Annotated[DocumentsParameters, Query()]) -> Documents:
+    """List the documents, newest first, undated last."""
+    asked = given.model_dump(exclude={"scope"})
+    scopes = state.scopes.resolve(given.scope)
+    return await state.memory.read(lambda memory: memory.overview.documents(**asked, scopes=scopes))
+
+
+async def timeline(state: State, given: Annotated[TimelineParameters, Query()]) -> Timeline:
+    """Count what is stored of each day."""
+    scopes = state.scopes.resolve(given.scope)
+    return await state.memory.read(lambda memory: memory.overview.timeline(scopes=scopes))
+
+
+async def related(state: State, given: Annotated[RelatedParameters, Query()]) -> Related:
+    """List the notes closest in meaning to one."""
+    scopes = state.scopes.resolve(given.scope)
+    return await state.memory.read(
+        lambda memory: memory.overview.related(given.path, limit=given.limit, scopes=scopes)
+    )
+
+
+async def chunk_map(state: State, given: Annotated[MapParameters, Query()]) -> Json:
+    """Place chunks on a map by meaning, with a question among them."""
+    scopes = state.scopes.resolve(given.scope)
+    run = state.memory.read if given.query is None else state.memory.run
+    found = await run(
+        lambda memory: memory.overview.map(given.query, most=given.most, scopes=scopes)
+    )
+    return await asyncio.to_thread(json_of, found)

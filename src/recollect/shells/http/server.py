@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 from recollect.records import dataclass
 from recollect.shells.guard import Guard, is_loopback
 from recollect.shells.http.app import build_app
-from recollect.shells.http.listen import Server, ServerLimits
+from recollect.shells.http.listen import Server, ServerLimits, address_of, bound
 from recollect.shells.http.operations import OPERATIONS
 from recollect.shells.http.state import AnyServer, ServerState
 from recollect.shells.serving import ServedMemory
 
 if TYPE_CHECKING:
-    import socket
     from collections.abc import Awaitable, Callable, Sequence
 
     from recollect.async_memory import AsyncMemory
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
     from recollect.shells.mcp.http import McpApp
     from recollect.shells.mcp.server import McpOptions
 
-    Ready = Callable[[Server, Any], None]
-    """Called with the server and its state when it accepts requests."""
+    Ready = Callable[[Server, Any, str], None]
+    """Called with the server, its state and its address when it accepts requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +45,8 @@ class ServeOptions:
     limits: ServerLimits = ServerLimits()
 
 
-async def run_many(
-    host: MemoryHost, *, options: ServeOptions, listener: socket.socket, on_ready: Ready
-) -> None:
-    """Serve the memories of a host on a listening socket until a signal."""
+async def run_many(host: MemoryHost, *, options: ServeOptions, on_ready: Ready) -> None:
+    """Serve the memories of a host until a signal."""
     # Not at the top: a server of one memory needs none of it.
     from recollect.shells.http.many import MANY_OPERATIONS, MemoriesState  # noqa: PLC0415
     from recollect.shells.mcp.http import tools_of_many  # noqa: PLC0415
@@ -63,7 +60,6 @@ async def run_many(
         await serve(
             state,
             options=replace(options, token=token),
-            listener=listener,
             on_ready=on_ready,
             operations=MANY_OPERATIONS,
             tools=tools_of_many(state),
@@ -76,10 +72,9 @@ async def run_server(
     open_memory: Callable[[], Awaitable[AsyncMemory]],
     *,
     options: ServeOptions,
-    listener: socket.socket,
     on_ready: Ready,
 ) -> None:
-    """Open a memory, serve it on a listening socket until a signal, and close it."""
+    """Open a memory, serve it until a signal, and close it."""
     memory = ServedMemory(open_memory)
     state = ServerState(
         memory,
@@ -89,17 +84,13 @@ async def run_server(
         program=options.program,
     )
     try:
-        await serve(
-            state, options=options, listener=listener, on_ready=on_ready, prepare=memory.open
-        )
+        await serve(state, options=options, on_ready=on_ready, prepare=memory.open)
     finally:
         await memory.close_or_exit(seconds=options.limits.stop_seconds, exit_code=1)
 
 
-async def run_mcp(
-    mcp: McpOptions, *, options: ServeOptions, listener: socket.socket, on_ready: Ready
-) -> None:
-    """Serve the tools of a memory on a listening socket until a signal; it is opened meanwhile."""
+async def run_mcp(mcp: McpOptions, *, options: ServeOptions, on_ready: Ready) -> None:
+    """Serve the tools of a memory until a signal; it is opened meanwhile."""
     from recollect.shells.mcp.http import LIMITS, PATH, McpApp  # noqa: PLC0415 - loads the SDK
     from recollect.shells.mcp.server import CLOSE_SECONDS  # noqa: PLC0415
 
@@ -111,7 +102,6 @@ async def run_mcp(
         await serve(
             state,
             options=replace(options, limits=LIMITS),
-            listener=listener,
             on_ready=on_ready,
             operations=(),
             tools=McpApp(PATH, state, lambda _: tools, instructions=mcp.instructions()),
@@ -124,19 +114,24 @@ async def serve(
     state: AnyServer,
     *,
     options: ServeOptions,
-    listener: socket.socket,
     on_ready: Ready,
     operations: Sequence[Operation] = OPERATIONS,
     tools: McpApp | None = None,
     prepare: Callable[[], Awaitable[None]] | None = None,
 ) -> None:
-    """Answer requests on a listening socket until a signal, once `prepare` is done."""
-    guard = Guard(options.host, listener.getsockname()[1], names=options.names, token=options.token)
-    app = build_app(state, guard=guard, limits=options.limits, operations=operations, tools=tools)
-    server = Server(app, options.limits)
-    if prepare is not None:
-        await prepare()
-    async with tools.running() if tools else nullcontext():
-        with server.capture_signals():  # before anyone knows that it can be stopped
-            on_ready(server, state)
-            await server.serve(sockets=[listener])
+    """Answer requests until a signal, once `prepare` is done."""
+    with bound(options.host, options.port) as listener:
+        port = listener.getsockname()[1]
+        guard = Guard(options.host, port, names=options.names, token=options.token)
+        server = Server(
+            build_app(
+                state, guard=guard, limits=options.limits, operations=operations, tools=tools
+            ),
+            options.limits,
+        )
+        if prepare is not None:
+            await prepare()
+        async with tools.running() if tools else nullcontext():
+            with server.capture_signals():  # before anyone knows that it can be stopped
+                on_ready(server, state, address_of(options.host, port))
+                await server.serve(sockets=[listener])

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from recollect.types import Results
 
     Arguments = dict[str, Any]
+    Work = Callable[[Arguments], Awaitable[ToolResult]]
 
 MAX_TOKENS = 3000
 """The most a result takes unless the caller asks for more: about 12,000 characters."""
@@ -47,7 +48,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class Calls:
-    """The tools of one server."""
+    """The tools of one server: a method for each, of the same name."""
 
     def __init__(self, served: ServedMemory | HostedMemory, *, scopes: frozenset[str]) -> None:
         self._served = served
@@ -58,7 +59,8 @@ class Calls:
         """Call a tool; a failure is a result as well."""
         try:
             async with self._served.time_limit():
-                return await _WORK[tool.name](self, parse_arguments(tool, given))
+                work: Work = getattr(self, tool.name)
+                return await work(parse_arguments(tool, given))
         except RecollectError as error:
             if tool.name in _SEARCH_TOOLS and not isinstance(error, UsageError):
                 return render.search_failed(error)
@@ -73,7 +75,6 @@ class Calls:
         return render.search_result(
             results,
             max_tokens=given.get("maxTokens") or MAX_TOKENS,
-            notices=self._served.take_notices(),
             is_partial=self._served.is_first_sync,
             narrowed=[name for name in _NARROWING if given.get(name) not in (None, "all")],
         )
@@ -132,12 +133,7 @@ class Calls:
 
     async def search(self, given: Arguments) -> ToolResult:
         """Search, with the result in the shape of ChatGPT's connectors."""
-        return render.connector_search_result(
-            await self._search(given),
-            max_tokens=MAX_TOKENS,
-            notices=self._served.take_notices(),
-            is_partial=self._served.is_first_sync,
-        )
+        return render.connector_search_result(await self.memory_search(given))
 
     async def fetch(self, given: Arguments) -> ToolResult:
         """Return the whole note, or a long one from the found passage on."""
@@ -170,20 +166,6 @@ class Calls:
         return await self._served.read(
             lambda memory: memory.get(path, start_line=first, lines=count)
         )
-
-
-_WORK: dict[str, Callable[[Calls, Arguments], Awaitable[ToolResult]]] = {
-    work.__name__: work
-    for work in (
-        Calls.memory_search,
-        Calls.memory_get,
-        Calls.memory_remember,
-        Calls.memory_forget,
-        Calls.memory_status,
-        Calls.search,
-        Calls.fetch,
-    )
-}
 
 
 def _location(text: str) -> Location:

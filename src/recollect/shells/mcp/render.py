@@ -10,7 +10,7 @@ import json
 import re
 from bisect import bisect_right
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from recollect.errors import NotFoundError, RecollectError, UsageError
 from recollect.records import dataclass
@@ -90,16 +90,14 @@ def search_result(
     results: Results,
     *,
     max_tokens: int,
-    notices: Sequence[str],
     is_partial: bool,
     narrowed: Sequence[str] = (),
 ) -> ToolResult:
     """Return the result of memory_search, in OpenClaw's shape.
 
-    `notices` come in addition to those of the results; `narrowed` names the arguments that
-    excluded hits.
+    `narrowed` names the arguments that excluded hits.
     """
-    frame, warnings = _frame(results, notices, is_partial=is_partial, narrowed=narrowed)
+    frame, warnings = _frame(results, is_partial=is_partial, narrowed=narrowed)
     spent = max(estimate_tokens(json.dumps(frame)), sum(map(estimate_tokens, warnings)))
     fitted = _fit(results.hits, max_tokens=max_tokens - spent - _FRAME_TOKENS)
     shape: Shape = {"results": fitted.shapes, **frame}
@@ -110,26 +108,22 @@ def search_result(
     return ToolResult(shape, "\n".join(_search_text(results, fitted, warnings, max_tokens)))
 
 
-def connector_search_result(
-    results: Results, *, max_tokens: int, notices: Sequence[str], is_partial: bool
-) -> ToolResult:
-    """Return the result of search, in the shape of ChatGPT's connectors."""
-    _, warnings = _frame(results, notices, is_partial=is_partial, narrowed=())
-    spent = sum(map(estimate_tokens, warnings))
-    fitted = _fit(results.hits, max_tokens=max_tokens - spent - _FRAME_TOKENS)
+def connector_search_result(found: ToolResult) -> ToolResult:
+    """Return the result of a search in the shape of ChatGPT's connectors."""
+    hits = cast("list[Shape]", found.structured["results"])
     shape: Shape = {
         "results": [
             {
                 "id": hit["citation"],
-                "title": _title(hit),
+                "title": HEADING_SEPARATOR.join(cast("list[str]", hit["heading"])) or hit["path"],
                 "url": uri_of(str(hit["citation"])),
                 "text": hit["snippet"],
             }
-            for hit in fitted.shapes
+            for hit in hits
         ]
     }
-    if warnings:
-        shape["warning"] = " ".join(warnings)
+    if "warning" in found.structured:
+        shape["warning"] = found.structured["warning"]
     return _json_result(shape)
 
 
@@ -150,10 +144,10 @@ def search_failed(error: RecollectError) -> ToolResult:
 
 
 def _frame(
-    results: Results, notices: Sequence[str], *, is_partial: bool, narrowed: Sequence[str]
+    results: Results, *, is_partial: bool, narrowed: Sequence[str]
 ) -> tuple[Shape, list[str]]:
     """Return everything but the hits, and the warnings for the user."""
-    unique = list(dict.fromkeys(on_one_line(each) for each in (*notices, *results.notices)))
+    unique = list(dict.fromkeys(on_one_line(each) for each in results.notices))
     warnings = [
         *_caveat(results, is_partial=is_partial, narrowed=narrowed),
         *_warnings(results, unique, is_partial=is_partial),
@@ -299,12 +293,6 @@ def _hit_text(hit: Hit, snippet: str) -> str:
     heading = on_one_line(HEADING_SEPARATOR.join(hit.heading))
     body = "".join(f"\n  {line}" for line in snippet.split("\n") if snippet)
     return f"- {hit.score:.2f} [{', '.join(marks)}] {heading}".rstrip() + body
-
-
-def _title(hit: Shape) -> str:
-    heading = hit["heading"]
-    parts = heading if isinstance(heading, list) else []
-    return HEADING_SEPARATOR.join(map(str, parts)) or str(hit["path"])
 
 
 def excerpt_result(excerpt: Excerpt, *, max_tokens: int) -> ToolResult:

@@ -23,16 +23,6 @@ NOT_FOUND = -32002
 _SCHEME = "memory:///"
 _UNQUOTED = "/@+,;=!$&'()*~"
 """What a URI's path may contain as it is, besides letters and digits."""
-TEMPLATES = {
-    "resourceTemplates": [
-        {
-            "uriTemplate": f"{_SCHEME}{{+path}}",
-            "name": "memory file",
-            "description": "A memory file by its path, as memory_search cites it.",
-            "mimeType": MARKDOWN,
-        }
-    ]
-}
 _ALL_LINES = 100_000  # more than an excerpt ever has
 _EXCERPTS = 20  # of 12,000 characters each: the most of one file
 

@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 from recollect.config.paths import find_workspace
 from recollect.records import dataclass
 from recollect.shells.mcp.calls import Calls
-from recollect.shells.mcp.resources import MARKDOWN, TEMPLATES, Resources
+from recollect.shells.mcp.resources import MARKDOWN, Resources
 from recollect.shells.mcp.tools import tool_json, tools_for
 from recollect.shells.serving import ServedMemory
 from recollect.text.safe import on_one_line
@@ -155,11 +155,6 @@ def server_of(memory_of: Callable[[Context], McpMemory], *, instructions: str) -
         page = await memory_of(context).resources.page(params.cursor if params else None)
         return types.ListResourcesResult.model_validate(page)
 
-    async def list_templates(
-        _context: Context, _params: types.PaginatedRequestParams | None
-    ) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult.model_validate(TEMPLATES)
-
     async def read_resource(
         context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
@@ -175,7 +170,6 @@ def server_of(memory_of: Callable[[Context], McpMemory], *, instructions: str) -
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         on_list_resources=list_resources,
-        on_list_resource_templates=list_templates,
         on_read_resource=read_resource,
     )
 

@@ -82,39 +82,35 @@ async def _converse(
     to_server, asked = anyio.create_memory_object_stream["Incoming"](0)
     answers, from_server = anyio.create_memory_object_stream[SessionMessage](0)
     unanswered: set[object] = set()
-    answered = anyio.Condition()
+    places = asyncio.Semaphore(MOST_PENDING)
 
-    async def note_answered(request_id: object) -> None:
-        async with answered:
-            unanswered.discard(request_id)
-            answered.notify_all()
-
-    async def wait_for_fewer(count: int) -> None:
-        async with answered:
-            while len(unanswered) >= count:
-                await answered.wait()
+    def note_answered(request_id: object) -> None:
+        if request_id in unanswered:
+            unanswered.remove(request_id)
+            places.release()
 
     async def pass_on_requests() -> None:
         async with to_server:
             async for message in incoming:
-                await wait_for_fewer(MOST_PENDING)
                 match message:
                     case SessionMessage(message=types.JSONRPCRequest(id=request_id)):
+                        await places.acquire()
                         unanswered.add(request_id)
                     case SessionMessage(
                         message=types.JSONRPCNotification(
                             method="notifications/cancelled", params=params
                         )
                     ):
-                        await note_answered((params or {}).get("requestId"))
+                        note_answered((params or {}).get("requestId"))
                 await to_server.send(message)
-            await wait_for_fewer(1)
+            for _ in range(MOST_PENDING):
+                await places.acquire()
 
     async def pass_on_answers() -> None:
         async with outgoing:
             async for message in from_server:
                 await outgoing.send(message)
-                await note_answered(getattr(message.message, "id", None))
+                note_answered(getattr(message.message, "id", None))
 
     async with anyio.create_task_group() as group:
         group.start_soon(pass_on_requests)
