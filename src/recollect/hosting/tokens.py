@@ -47,14 +47,8 @@ def create_token(  # noqa: PLR0913 - the rights of a token
 ) -> tuple[Token, str]:
     """Store a new token of a memory; return it with the text that clients send.
 
-    Args:
-        tokens: where it is stored.
-        agent: the memory, which need not hold anything yet.
-        now: the current time.
-        label: what it is for.
-        scopes: the only scopes of facts, besides the global one, that it may see; None for all.
-        is_read_only: refuse to write with it.
-        expires: when it ends; None for never.
+    The memory need not hold anything yet. `scopes` are the only ones, besides the global one, whose
+    facts may be seen; None for all. The token works until `expires`; None for ever.
 
     Raises:
         UsageError: the id of the memory, the label, a scope or the time cannot be used.

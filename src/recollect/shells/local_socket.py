@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from recollect.config.load import Setup
     from recollect.parts import MemoryParts
-    from recollect.reports import Recalled
     from recollect.shells.render.shared import Line, MarkedLine
     from recollect.types import Results
 
@@ -53,6 +52,7 @@ class Ask:
     budget_tokens: int | None = None
     """Most tokens of the block that recalls what memory holds about the query; None searches."""
     form: str = RecallForm.FULL
+    as_json: bool = False
     width: int = 0
     """Cells of a line of the terminal."""
     is_verbose: bool = False
@@ -62,11 +62,9 @@ class Ask:
 class Reply:
     """An answer, ready to print."""
 
-    json: str
-    """The report as JSON."""
+    text: str
+    """The report as JSON, or the block of a recall; empty if there are lines instead."""
     lines: list[MarkedLine]
-    block: str
-    """The block of a recall; empty for a search."""
     remarks: list[Line]
     failures: list[str]
     """Why something did not run, with what to do about it."""
@@ -165,6 +163,8 @@ def _identity(setup: Setup) -> str:
 
 async def _answer(served: SearchedMemory, setup: Setup, question: dict[str, Any]) -> Reply | None:
     """Return the answer; None leaves it to the command, which then reports what is wrong."""
+    from recollect.shells.render import search as render  # noqa: PLC0415 - in a server alone
+
     if question.pop("identity", None) != _identity(setup):
         return None
     wanted = Ask(**{**question, "request": SearchRequest(**question["request"])})
@@ -174,7 +174,10 @@ async def _answer(served: SearchedMemory, setup: Setup, question: dict[str, Any]
     await served.wait_for_first_sync()
     try:
         if budget is None:
-            return _search_reply(await served.search(request), wanted)
+            results = await served.search(request)
+            text = _json(results) if wanted.as_json else ""
+            lines = render.results_text(results, width=wanted.width, verbose=wanted.is_verbose)
+            return Reply(text, list(lines), list(render.results_remarks(results)), [])
         turn = await served.read(
             lambda memory: memory.recall_request(request.query, scopes=request.scopes)
         )
@@ -184,32 +187,10 @@ async def _answer(served: SearchedMemory, setup: Setup, question: dict[str, Any]
         )
     except RecollectError:
         return None
-    return _recall_reply(recalled)
-
-
-def _search_reply(results: Results, wanted: Ask) -> Reply:
-    from recollect.shells.render import search as render  # noqa: PLC0415 - in a server alone
-
-    return Reply(
-        _json(results),
-        list(render.results_text(results, width=wanted.width, verbose=wanted.is_verbose)),
-        "",
-        list(render.results_remarks(results)),
-        [],
-    )
-
-
-def _recall_reply(recalled: Recalled) -> Reply:
-    from recollect.shells.render import search as render  # noqa: PLC0415 - in a server alone
-
-    degraded = (recalled.results.degraded or {}).values()
-    return Reply(
-        _json(recalled),
-        [],
-        recalled.block,
-        list(render.recalled_remarks(recalled)),
-        [f"{why.reason} {why.action}" for why in degraded],
-    )
+    text = _json(recalled) if wanted.as_json else recalled.block
+    degraded = (results.degraded or {}).values()
+    failures = [f"{why.reason} {why.action}" for why in degraded]
+    return Reply(text, [], list(render.recalled_remarks(recalled)), failures)
 
 
 def _json(report: object) -> str:

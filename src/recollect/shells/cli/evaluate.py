@@ -103,14 +103,7 @@ def run_cases(
             _tune(options, memory, cases, file=file, write=write)
             return
         with progress_bar() as progress:
-            evaluation = evaluate(
-                memory,
-                cases,
-                file=file,
-                compare=compare,
-                k=k,
-                progress=progress,
-            )
+            evaluation = evaluate(memory, cases, file=file, compare=compare, k=k, progress=progress)
     print_remarks(render.evaluation_remarks(evaluation))
     options.print(render.evaluation_json(evaluation), render.evaluation_text(evaluation))
 
@@ -176,6 +169,7 @@ def add_case(
         Case,
         append_case,
         case_from_hits,
+        case_json,
         check_folder,
         parse_place,
         unfindable,
@@ -204,9 +198,13 @@ def add_case(
     case = case_from_hits(results.query, hits=hits, kind=kind or DEFAULT_KIND, places=places)
     count = append_case(case, to=file, workspace=memory.workspace)
     print_remarks(render.unfindable_lines(warnings, cases_file=file))
+    answers = ", ".join(place.citation for place in case.expected) or "nothing: not in memory"
+    added = {"added": count is not None, "cases": file, "count": count}
     options.print(
-        render.added_json(case, file=file, count=count, warnings=warnings),
-        render.added_text(case, file=file, count=count),
+        {**added, **case_json(case), "warnings": warnings},
+        f"{file} already has this case."
+        if count is None
+        else f"Case {count} of {file}: {case.query} → {answers}",
     )
 
 

@@ -111,7 +111,7 @@ def _answer(event: str, options: SharedOptions, *, budget_tokens: int) -> Answer
         setup = chosen.announced(may_be_empty=True)
         reply = _asked(setup, given, budget_tokens) if event == "prompt" else None
         if reply is not None:
-            answer = _recalled(reply.block, reply.failures)
+            answer = _recalled(reply.text, reply.failures)
         else:
             with chosen.open_memory(may_be_empty=True, setup=setup) as memory:
                 answer = EVENTS[event](memory, given, budget_tokens)

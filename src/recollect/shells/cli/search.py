@@ -73,7 +73,7 @@ def search_command(
     setup = options.announced()
     glob = glob_in(setup.workspace, path) if path else None
     request = SearchRequest(" ".join(query), path=glob, **fields)
-    shown = Ask(request, width=terminal_width(), is_verbose=verbose)
+    shown = Ask(request, as_json=options.as_json, width=terminal_width(), is_verbose=verbose)
     if (reply := ask(setup, shown)) is not None:
         options.print_reply(reply)
         return
@@ -109,7 +109,8 @@ def recall_command(
     """Print what memory holds about PROMPT, marked as data, within a token budget."""
     setup = options.announced()
     request = SearchRequest(" ".join(prompt), scopes=scopes)
-    if (reply := ask(setup, Ask(request, budget_tokens=budget, form=form))) is not None:
+    wanted = Ask(request, budget_tokens=budget, form=form, as_json=options.as_json)
+    if (reply := ask(setup, wanted)) is not None:
         options.print_reply(reply)
         return
     with options.open_memory(setup=setup) as memory:

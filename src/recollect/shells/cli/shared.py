@@ -151,10 +151,8 @@ class SharedOptions:
 
     def print_reply(self, reply: Reply) -> None:
         """Print what a running server answered."""
-        if self.as_json:
-            write_text(reply.json)
-        elif reply.block:
-            write_text(reply.block)
+        if reply.text:
+            write_text(reply.text)
         else:
             write_lines(reply.lines)
         print_remarks(reply.remarks)

@@ -35,6 +35,7 @@ from recollect.shells.http.metrics import gauge
 from recollect.shells.http.operations import OPERATIONS
 from recollect.shells.http.route import AGENT, Operation
 from recollect.shells.http.state import AnyServer, Health, ServerState
+from recollect.shells.scopes import VisibleScopes
 from recollect.shells.serving import CrowdedError, within
 
 if TYPE_CHECKING:
@@ -99,8 +100,8 @@ class MemoriesState(AnyServer):
             )
         self._rates.count(agent)
         return ServerState(
-            HostedMemory(self.host, agent, threads=self.threads, scopes=token.scopes),
-            scopes=token.scopes,
+            memory=HostedMemory(self.host, agent, threads=self.threads, scopes=token.scopes),
+            scopes=VisibleScopes(token.scopes),
             is_read_only=token.is_read_only or self.is_read_only,
             needs_token=True,
             root=ROOT.replace(f"{{{AGENT}}}", agent),

@@ -13,6 +13,7 @@ from recollect.shells.http.app import build_app
 from recollect.shells.http.listen import Server, ServerLimits, address_of, bound
 from recollect.shells.http.operations import OPERATIONS
 from recollect.shells.http.state import AnyServer, ServerState
+from recollect.shells.scopes import VisibleScopes
 from recollect.shells.serving import ServedMemory
 
 if TYPE_CHECKING:
@@ -77,8 +78,8 @@ async def run_server(
     """Open a memory, serve it until a signal, and close it."""
     memory = ServedMemory(open_memory)
     state = ServerState(
-        memory,
-        scopes=options.scopes,
+        memory=memory,
+        scopes=VisibleScopes(options.scopes),
         is_read_only=options.is_read_only,
         needs_token=options.token is not None,
         program=options.program,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import field
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from fastapi import Depends, Request
@@ -47,8 +48,8 @@ class AnyServer:
     needs_token = False
     """Whether requests need a token, for the description."""
 
-    def __init__(self, metrics: Metrics | None = None) -> None:
-        self.metrics = metrics or Metrics()
+    def __init__(self) -> None:
+        self.metrics = Metrics()
 
     async def admit(self, _scope: Scope) -> object:
         """Return the state that answers a request.
@@ -77,42 +78,22 @@ class AnyServer:
         raise NotImplementedError
 
 
+@dataclass(kw_only=True)
 class ServerState(AnyServer):
     """The state that requests to one memory share: all of a server, or one to one of many."""
 
-    def __init__(
-        self,
-        memory: ServedMemory | HostedMemory,
-        *,
-        scopes: frozenset[str] | None = None,
-        is_read_only: bool = False,
-        needs_token: bool = False,
-        program: str = "recollect",
-        root: str = "/api",
-        metrics: Metrics | None = None,
-    ) -> None:
-        """Store the arguments.
-
-        Args:
-            memory: answers.
-            scopes: those whose facts may be seen; None for all.
-            is_read_only: refuse to write.
-            needs_token: whether requests need a token, for the description.
-            program: how suggested commands start.
-            root: where the paths of the operations start.
-            metrics: counts; None for new ones.
-
-        """
-        self.memory = memory
-        self.scopes = VisibleScopes(scopes)
-        self.is_read_only = is_read_only
-        self.needs_token = needs_token
-        self.program = program
-        self.root = root
-        super().__init__(metrics)
-        self.is_degraded = False
-        """Whether a leg did not run in the last search."""
-        self._has_unsynced_write = False
+    memory: ServedMemory | HostedMemory
+    scopes: VisibleScopes
+    is_read_only: bool
+    needs_token: bool
+    program: str = "recollect"
+    """How suggested commands start."""
+    root: str = "/api"
+    """Where the paths of its operations start."""
+    metrics: Metrics = field(default_factory=Metrics)
+    is_degraded: bool = False
+    """Whether a leg did not run in the last search."""
+    _has_unsynced_write: bool = False
 
     @property
     def needs_sync(self) -> bool:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from recollect.evaluate.cases import Case
     from recollect.evaluate.metrics import Interval
     from recollect.evaluate.run import CaseAnswer, Evaluation, Outcome, Summary
     from recollect.evaluate.tune import Tuning
@@ -100,21 +99,6 @@ def numbered_hits(hits: Sequence[Hit]) -> Iterator[Line]:
             yield f"     {HEADING_SEPARATOR.join(hit.heading)}", "cyan"
         for line in hit.snippet.split("\n"):
             yield f"     {line}", ""
-
-
-def added_text(case: Case, *, file: Path, count: int | None) -> Iterator[Line]:
-    """Yield what `eval add` prints."""
-    if count is None:
-        yield f"{file} already has this case.", ""
-        return
-    places = ", ".join(place.citation for place in case.expected) or "nothing: not in memory"
-    yield f"Case {count} of {file}: {case.query} → {places}", ""
-
-
-def added_json(case: Case, *, file: Path, count: int | None, warnings: Sequence[str]) -> Json:
-    """Return the JSON of `eval add`."""
-    added = {"added": count is not None, "cases": file, "count": count}
-    return {**added, **case_json(case), "warnings": warnings}
 
 
 def interval_text(interval: Interval, *, sign: str = "") -> str:

@@ -115,14 +115,10 @@ def trace_text(trace: Trace) -> Iterator[Line]:
     for name, leg in trace.legs.items():
         numbers = f"rank {leg.rank}, raw {leg.raw:.3f}, normalised {leg.normalised:.3f}"
         yield f"  {name:8} +{leg.contribution:.3f}  {numbers}", "dim"
-    if trace.source:
-        yield f"  source   {trace.source:+.3f}", "dim"
-    if trace.exact:
-        yield f"  exact    {trace.exact:+.3f}", "dim"
-    if trace.decay:
-        yield f"  decay    {trace.decay:+.3f}  {trace.age_days} days old", "dim"
-    if trace.rerank:
-        yield f"  rerank   {trace.rerank:+.3f}", "dim"
+    for stage in ("source", "exact", "decay", "rerank"):
+        if change := getattr(trace, stage):
+            age = f"  {trace.age_days} days old" if stage == "decay" else ""
+            yield f"  {stage:8} {change:+.3f}{age}", "dim"
     if trace.similarity is not None:
         yield f"  similarity to the hits above {trace.similarity:.3f}", "dim"
 
