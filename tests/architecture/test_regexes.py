@@ -48,7 +48,7 @@ MADE_IN_FUNCTIONS: dict[str, Callable[[], Iterable[str | re.Pattern[str]]]] = {
     "providers/remote/chat.py": lambda: [
         words for each in (anthropic, gemini, ollama, openai) for words in optional_fields(each)
     ],
-    "text/date_phrases.py": list,  # all of them are in _PHRASES and _HIER
+    "text/foreign_dates.py": list,  # all of them are in _PHRASES and _HIER
     "text/date_words.py": list,  # all of them are in _READINGS
     "sessions/clean.py": lambda: [tag_pattern(("system", "user"))],
     "shells/http/models.py": lambda: [r"\d{4}-\d{2}-\d{2}"],

@@ -212,7 +212,7 @@ class SettingsFiles:
 
     def _require_workspace(self, key: str) -> None:
         """Refuse to write settings into a folder that was named by mistake."""
-        from recollect.ingest.layout import Layout  # noqa: PLC0415 - not to show settings
+        from recollect.ingest.note_files import Layout  # noqa: PLC0415 - not to show settings
 
         folder = self.workspace.folder
         layout = Layout(folder, self.workspace.places.user, has_extra_paths=False)

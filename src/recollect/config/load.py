@@ -30,7 +30,7 @@ from recollect.types import SourceKind
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from recollect.ingest.layout import Layout
+    from recollect.ingest.note_files import Layout
     from recollect.ingest.options import ChunkOptions
     from recollect.types import Sending
 
@@ -257,7 +257,7 @@ def wrong_folder(
         ConfigError: the agent's id cannot be used.
 
     """
-    from recollect.ingest.layout import FOLDER, NAME_A_FOLDER, Layout  # noqa: PLC0415 - for servers
+    from recollect.ingest.note_files import FOLDER, NAME_A_FOLDER, Layout  # noqa: PLC0415 - for servers
     from recollect.ingest.options import WalkOptions  # noqa: PLC0415
     from recollect.ingest.walk import require_notes  # noqa: PLC0415
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import NotFoundError, WorkspaceError
 from recollect.ingest.folders import FolderSearch, Found
-from recollect.ingest.layout import FOLDER, NAME_A_FOLDER, Layout
 from recollect.ingest.media import modality_of, oversize
+from recollect.ingest.note_files import FOLDER, NAME_A_FOLDER, Layout
 from recollect.records import dataclass
 from recollect.reports import Failure
 from recollect.text.confined import is_inside, read_inside

@@ -29,7 +29,7 @@ def open_provider(name: str, options: ProviderOptions, *, cache: Path) -> Provid
     opened = cast("Callable[..., Provider]", _load_foreign(name))(options, cache=cache)
     if not options.remote.redact:
         return opened
-    from recollect.providers.redacting import redacting  # noqa: PLC0415 - hardly ever needed
+    from recollect.providers.plugins import redacting  # noqa: PLC0415 - hardly ever needed
 
     return redacting(opened)  # nobody knows whether it sends its texts to a server
 

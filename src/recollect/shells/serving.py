@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from recollect.errors import RecollectError, StoreReadOnlyError
 from recollect.records import dataclass
-from recollect.shells.local_socket import offered
+from recollect.shells.running_server import offered
 from recollect.types import Degradation
 
 if TYPE_CHECKING:

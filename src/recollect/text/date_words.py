@@ -111,7 +111,7 @@ _MOST_WORDS = 24
 
 def window(text: str, *, today: date) -> Window | None:
     """Return the days a question names, or None."""
-    from recollect.text.date_phrases import in_english  # noqa: PLC0415 - only to search
+    from recollect.text.foreign_dates import in_english  # noqa: PLC0415 - only to search
 
     if days := _read(text, today=today):
         return days
@@ -161,7 +161,7 @@ def asks_for_days(question: QueryTerms) -> bool:
 
 @cache
 def _general_terms() -> frozenset[str]:
-    from recollect.text.date_phrases import WHAT_HAPPENED  # noqa: PLC0415 - only to search
+    from recollect.text.foreign_dates import WHAT_HAPPENED  # noqa: PLC0415 - only to search
 
     words = "happen note entry diary journal log write wrote day week month year last this"
     return frozenset((*map(stem, [*words.split(), *_WEEKDAYS, *_MONTHS]), *terms(WHAT_HAPPENED)))

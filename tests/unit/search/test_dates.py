@@ -14,7 +14,7 @@ from tests.support.notes import put_document
 from recollect.search.answer import search
 from recollect.search.options import SearchOptions
 from recollect.stores.ram import RamStore
-from recollect.text import date_phrases, date_words
+from recollect.text import date_words, foreign_dates
 from recollect.text.date_words import Window, asks_for_days, first_day, window
 from recollect.text.terms import query_terms
 from recollect.types import Chunk, Document, Leg, Query, Results, SourceKind, Stat, digest_of
@@ -381,12 +381,12 @@ def test_what_no_reading_can_match_is_told_beforehand(data: st.DataObject) -> No
 
 @given(st.data())
 def test_what_is_in_no_other_language_is_told_beforehand(data: st.DataObject) -> None:
-    patterns = [*(each for each, _ in date_phrases._PHRASES), date_phrases._HIER]
+    patterns = [*(each for each, _ in foreign_dates._PHRASES), foreign_dates._HIER]
     chosen = data.draw(st.sampled_from(patterns))
     text = data.draw(st.from_regex(re.compile(*spelled(chosen))))
-    assume(chosen is not date_phrases._HIER or date_phrases._IS_FRENCH.search(text))
+    assume(chosen is not foreign_dates._HIER or foreign_dates._IS_FRENCH.search(text))
 
-    assert date_phrases.in_english(text)
+    assert foreign_dates.in_english(text)
 
 
 def spelled(pattern: re.Pattern[str]) -> tuple[str, int]:

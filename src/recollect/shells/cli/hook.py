@@ -23,7 +23,7 @@ from recollect.reports import RECALL_TOKENS
 from recollect.shells.cli import ABANDONED
 from recollect.shells.cli.output import write_json
 from recollect.shells.cli.shared import SharedOptions, shared_options
-from recollect.shells.local_socket import Ask, ask
+from recollect.shells.running_server import Ask, ask
 from recollect.text.safe import fenced, on_one_line
 from recollect.text.terminal import terminal_text
 from recollect.types import SearchRequest
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from recollect.config.load import Setup
     from recollect.memory import Memory
-    from recollect.shells.local_socket import Reply
+    from recollect.shells.running_server import Reply
 
     Event = Mapping[str, object]
     """An event as the agent describes it."""

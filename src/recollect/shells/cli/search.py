@@ -19,9 +19,9 @@ from recollect.shells.cli.shared import (
     shared_options,
     terminal_width,
 )
-from recollect.shells.local_socket import Ask, ask
 from recollect.shells.parse import parse_location
 from recollect.shells.render import search as render
+from recollect.shells.running_server import Ask, ask
 from recollect.text.confined import is_inside
 from recollect.text.globs import escaped, is_literal
 from recollect.types import SearchRequest, search_arguments

@@ -85,7 +85,7 @@ def serve_command(
     """Serve the memory over HTTP, with a web page, until stopped (Ctrl-C)."""
     from recollect.async_memory import open_async  # noqa: PLC0415 - not needed for --help
     from recollect.config.load import wrong_folder  # noqa: PLC0415
-    from recollect.facts.scope import FactScope  # noqa: PLC0415
+    from recollect.facts.scope import parse_scope  # noqa: PLC0415
     from recollect.shells.guard import read_token, require_token  # noqa: PLC0415
     from recollect.shells.http.server import ServeOptions, run_server  # noqa: PLC0415
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from recollect.config.load import Setup
     from recollect.memory import Memory
-    from recollect.shells.local_socket import Reply
     from recollect.shells.render.shared import MarkedLine
+    from recollect.shells.running_server import Reply
     from recollect.types import Progress, Sending, Step
 
 ExitCode = TypeVar("ExitCode", int, None)

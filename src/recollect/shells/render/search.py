@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recollect.shells.render.shared import warning_lines
+from recollect.shells.render.shared import plural, warning_lines
 from recollect.types import HEADING_SEPARATOR, Leg, Mode
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def trace_text(trace: Trace) -> Iterator[Line]:
         yield f"  {name:8} +{leg.contribution:.3f}  {numbers}", "dim"
     for stage in ("source", "exact", "decay", "rerank"):
         if change := getattr(trace, stage):
-            age = f"  {trace.age_days} days old" if stage == "decay" else ""
+            age = f"  {plural(trace.age_days or 0, 'day')} old" if stage == "decay" else ""
             yield f"  {stage:8} {change:+.3f}{age}", "dim"
     if trace.similarity is not None:
         yield f"  similarity to the hits above {trace.similarity:.3f}", "dim"

@@ -15,8 +15,8 @@ import pytest
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 from recollect.config.load import Setup
-from recollect.shells import local_socket
-from recollect.shells.local_socket import Ask, ask, socket_of
+from recollect.shells import running_server
+from recollect.shells.running_server import Ask, ask, socket_of
 from recollect.types import SearchRequest
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def test_a_socket_that_nobody_serves_is_ignored_and_taken_over(notes: dict[str, 
 def test_a_server_that_does_not_answer_is_not_waited_for_long(
     notes: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(local_socket, "_ANSWER_SECONDS", 0.05)
+    monkeypatch.setattr(running_server, "_ANSWER_SECONDS", 0.05)
     setup = Setup.of(None, agent=None, config_file=None, settings=None, environ=notes)
     path = socket_of(setup)
     assert path is not None
