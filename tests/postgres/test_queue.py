@@ -214,7 +214,7 @@ def test_a_new_model_fills_its_space_beside_the_old_one_which_answers_until_then
 
     def script(_number: int, request: Request) -> Fault | None:
         """Answer the first request for notes, and refuse those after it."""
-        return refuse(400, "no") if b"wrote" in request.raw and next(numbers) else None
+        return refuse(401, "no") if b"wrote" in request.raw and next(numbers) else None
 
     def spaces(host: MemoryHost) -> tuple[str, set[str], str]:
         with host.memory(AGENTS[0]) as memory:
