@@ -8,8 +8,11 @@ import socket
 import stat
 import subprocess
 import sys
+import threading
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
@@ -147,6 +150,69 @@ def test_a_server_that_does_not_answer_is_not_waited_for_long(
         silent.listen()
 
         assert ask(setup, Ask(SearchRequest("kettle"))) is None
+
+
+@pytest.mark.parametrize("said", [b"[1]", b"5", b'{"text": "x"}', b"{", b"[" * 100_000])
+def test_a_reply_of_another_form_is_ignored(notes: dict[str, str], said: bytes) -> None:
+    setup = Setup.of(None, agent=None, config_file=None, settings=None, environ=notes)
+    path = socket_of(setup)
+    assert path is not None
+    path.parent.mkdir(parents=True)
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(path))
+        other.listen()
+
+        def answer() -> None:
+            connection, _ = other.accept()
+            with connection:
+                connection.recv(1 << 20)
+                connection.sendall(said)
+
+        replying = threading.Thread(target=answer)
+        replying.start()
+        reply = ask(setup, Ask(SearchRequest("kettle")))
+        replying.join()
+
+    assert reply is None
+
+
+def test_what_a_server_does_not_understand_disturbs_nobody(notes: dict[str, str]) -> None:
+    with server(notes, *SERVERS["serve"]) as path:
+        for said in (b"[]", b"null", b"1", b"{}", b'{"request": 1}', b"[" * 100_000):
+            with socket.socket(socket.AF_UNIX) as connection:
+                connection.connect(str(path))
+                connection.sendall(said + b"\n")
+                assert b"null" == connection.recv(100)
+        _, opened = run(notes, "search", "kettle")
+
+    assert not opened
+
+
+def test_days_in_words_count_from_the_day_of_who_asks(
+    workspace: Path, notes: dict[str, str]
+) -> None:
+    zones = ("Pacific/Kiritimati", "Pacific/Midway")  # never on the same day
+    days = [datetime.now(tz=ZoneInfo(zone)).date() - timedelta(days=1) for zone in zones]
+    for day in days:
+        (workspace / "memory" / f"{day}.md").write_text("Met a kettle.\n", encoding="utf-8")
+    question = "which kettle did I meet yesterday"
+    with server({**notes, "TZ": zones[0]}, *SERVERS["serve"]):
+        found = [run({**notes, "TZ": zone}, "search", question, "-n", "1") for zone in zones]
+
+    assert [str(day) for day in days] == [printed.split("memory/")[1][:10] for printed, _ in found]
+    assert {False} == {opened for _, opened in found}
+
+
+def test_a_folder_that_may_not_be_entered_is_no_error(
+    notes: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> bool:
+        raise PermissionError(13, "Permission denied")
+
+    setup = Setup.of(None, agent=None, config_file=None, settings=None, environ=notes)
+    monkeypatch.setattr("pathlib.Path.exists", refuse)
+
+    assert ask(setup, Ask(SearchRequest("kettle"))) is None
 
 
 def test_the_socket_is_for_its_owner_alone_and_goes_with_its_server(

@@ -513,3 +513,16 @@ def test_a_client_that_reads_no_answers_is_not_read_either(
 
     assert 300 < said < 10_000
     assert list(range(1, said + 1)) == sorted(answers)
+
+
+def test_a_cancellation_of_what_is_no_request_is_outlived(
+    sample: Path, plain: Mapping[str, str]
+) -> None:
+    with raw(sample, plain) as server:
+        greet(server)
+        for asked in ({"a": 1}, [1], None, 7):
+            params = {"requestId": asked}
+            server.say({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
+        server.say({"jsonrpc": "2.0", "id": 8, "method": "ping"})
+
+        assert {"jsonrpc": "2.0", "id": 8, "result": {}} == server.hear()

@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from contextlib import asynccontextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from recollect.errors import RecollectError
@@ -40,8 +42,11 @@ _MOST_PATH_BYTES = 100
 """Systems allow 104 to 108 bytes for the address of a socket."""
 _MOST_BYTES = 1_000_000
 _CONNECT_SECONDS = 0.5
-_ANSWER_SECONDS = 5.0
+_ANSWER_SECONDS = 3.0
 """Longest wait for an answer; then the command searches by itself, within the time of a hook."""
+_PART_BYTES = 1 << 16
+_NOT_UNDERSTOOD = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
+"""What reading a message raises that another version, or another program, wrote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,22 +97,34 @@ def socket_of(setup: Setup) -> Path | None:
 def ask(setup: Setup, wanted: Ask) -> Reply | None:
     """Return the answer of a running server of this memory; None if there is none."""
     path = socket_of(setup)
-    if path is None or not path.exists():
+    # Days in words count from the day of who asks: a server may have another time zone.
+    today = wanted.request.today or datetime.now(tz=UTC).astimezone().date()
+    asked = replace(wanted, request=replace(wanted.request, today=today))
+    question = {"identity": _identity(setup), **asdict(asked)}
+    try:
+        if path is None or not path.exists():
+            return None
+        answer = json.loads(_exchanged(path, json.dumps(question, default=str).encode() + b"\n"))
+        return Reply(**answer) if answer else None
+    except (OSError, *_NOT_UNDERSTOOD):  # it has just ended, is too busy, or is of another version
         return None
+
+
+def _exchanged(path: Path, question: bytes) -> bytes:
+    """Return what the other side of a socket answers; raise OSError if that takes too long."""
     import socket  # noqa: PLC0415 - only if there is a server
 
-    question = {"identity": _identity(setup), **asdict(wanted)}
-    try:
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(_CONNECT_SECONDS)
-            connection.connect(str(path))
-            connection.settimeout(_ANSWER_SECONDS)
-            connection.sendall(json.dumps(question, default=str).encode() + b"\n")
-            with connection.makefile("rb") as stream:
-                answer = json.loads(stream.read())
-    except (OSError, ValueError):  # it has just ended, is too busy, or is of another version
-        return None
-    return Reply(**answer) if answer else None
+    parts: list[bytes] = []
+    until = time.monotonic() + _ANSWER_SECONDS
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(_CONNECT_SECONDS)
+        connection.connect(str(path))
+        connection.sendall(question)
+        while True:
+            connection.settimeout(max(until - time.monotonic(), 1e-3))
+            if not (part := connection.recv(_PART_BYTES)):
+                return b"".join(parts)
+            parts.append(part)
 
 
 @asynccontextmanager
@@ -123,8 +140,8 @@ async def offered(served: SearchedMemory, setup: Setup) -> AsyncIterator[None]:
     async def answer(reader: StreamReader, writer: StreamWriter) -> None:
         with suppress(OSError, ValueError, TimeoutError):
             async with asyncio.timeout(_ANSWER_SECONDS):
-                question = json.loads(await reader.readline())
-                reply = await _answer(served, setup, question)
+                wanted = _read(await reader.readline(), identity=_identity(setup))
+                reply = await _answer(served, setup, wanted) if wanted else None
                 writer.write(json.dumps(reply and asdict(reply)).encode())
                 await writer.drain()
         writer.close()
@@ -161,13 +178,23 @@ def _identity(setup: Setup) -> str:
     return digest_of(repr((__version__, str(setup.workspace), values)).encode())
 
 
-async def _answer(served: SearchedMemory, setup: Setup, question: dict[str, Any]) -> Reply | None:
+def _read(line: bytes, *, identity: str) -> Ask | None:
+    """Return what a command asks; None if it is not meant for this server, or not understood."""
+    try:
+        question: dict[str, Any] = json.loads(line)
+        if question.pop("identity", None) != identity:
+            return None
+        fields = question["request"]
+        today = date.fromisoformat(fields["today"])
+        return Ask(**{**question, "request": SearchRequest(**{**fields, "today": today})})
+    except _NOT_UNDERSTOOD:
+        return None
+
+
+async def _answer(served: SearchedMemory, setup: Setup, wanted: Ask) -> Reply | None:
     """Return the answer; None leaves it to the command, which then reports what is wrong."""
     from recollect.shells.render import search as render  # noqa: PLC0415 - in a server alone
 
-    if question.pop("identity", None) != _identity(setup):
-        return None
-    wanted = Ask(**{**question, "request": SearchRequest(**question["request"])})
     request, budget = wanted.request, wanted.budget_tokens
     if request.scopes and setup.scopes is not None:
         return None
@@ -181,7 +208,7 @@ async def _answer(served: SearchedMemory, setup: Setup, question: dict[str, Any]
         turn = await served.read(
             lambda memory: memory.recall_request(request.query, scopes=request.scopes)
         )
-        results = await served.search(turn)
+        results = await served.search(replace(turn, today=request.today))
         recalled = await served.read(
             lambda memory: memory.recall_from(results, budget_tokens=budget, form=wanted.form)
         )

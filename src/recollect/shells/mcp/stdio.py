@@ -81,7 +81,7 @@ async def _converse(
     """
     to_server, asked = anyio.create_memory_object_stream["Incoming"](0)
     answers, from_server = anyio.create_memory_object_stream[SessionMessage](0)
-    unanswered: set[object] = set()
+    unanswered: list[object] = []  # a client may use an id twice, or cancel what is no id
     places = asyncio.Semaphore(MOST_PENDING)
 
     def note_answered(request_id: object) -> None:
@@ -95,7 +95,7 @@ async def _converse(
                 match message:
                     case SessionMessage(message=types.JSONRPCRequest(id=request_id)):
                         await places.acquire()
-                        unanswered.add(request_id)
+                        unanswered.append(request_id)
                     case SessionMessage(
                         message=types.JSONRPCNotification(
                             method="notifications/cancelled", params=params
