@@ -87,7 +87,6 @@ def commands(tmp_path: Path) -> list[list[str]]:
         ["eval", str(cases), "--tune"],
         ["mcp"],
         ["install", "claude", "--scope", "user"],
-        ["server", "copy", "file:", f"file:{tmp_path / 'home' / 'copied' / 'index.sqlite'}"],
         ["reset", "--yes"],
     ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from functools import wraps
 from typing import TYPE_CHECKING
@@ -32,7 +33,7 @@ _LEGS = {
     Legs.HYBRID: ("keyword", "vector", "date"),
 }
 _MEASURED = {"keyword": "_keyword", "nearest": "_nearest", "load": "load"}
-"""Parts of a search, and the method of the store that each is measured by."""
+"""Parts of a search, and the method of the store, or the function beside it, that does each."""
 
 
 class Recollect(Engine):
@@ -78,9 +79,11 @@ class Recollect(Engine):
     def measure_parts(self) -> None:
         """Measure the store's share of each search from now on."""
         store = self.memory.parts.store
+        module = sys.modules[type(store).__module__]
         for part, name in _MEASURED.items():
-            method = getattr(type(store), name)
-            setattr(type(store), name, _timed(method, self._parts.setdefault(part, [])))
+            place = type(store) if hasattr(type(store), name) else module
+            timed = _timed(getattr(place, name), self._parts.setdefault(part, []))
+            setattr(place, name, timed)
 
     def parts(self) -> dict[str, list[float]]:
         """Return what `measure_parts` measured."""
