@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.search.scale import score_of
-from recollect.search.scores import KEYWORD, VECTOR, Fused, evidence_of_legs, shares
+from recollect.search.scores import KEYWORD, VECTOR, Fused, evidence_of_legs, score_of, shares
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -14,7 +14,7 @@ from recollect.search.exact import exactness
 from recollect.search.factors import decay_factor, weigh_importance, weigh_sources
 from recollect.search.fuse import fuse
 from recollect.search.rerank import RERANK, Reranked, Standing, rerank
-from recollect.search.scale import ceilings_of, lift
+from recollect.search.scores import ceilings_of, lift
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,7 +15,7 @@ import numpy as np
 from recollect.errors import ProviderError
 from recollect.providers.base import READS_ENOUGH
 from recollect.records import dataclass
-from recollect.search.scale import raised
+from recollect.search.scores import raised
 from recollect.types import Degradation, silent
 
 if TYPE_CHECKING:

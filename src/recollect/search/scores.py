@@ -6,6 +6,9 @@ because sharing a little with a question is mostly coincidence. Vector evidence 
 cosine, and the match of the single words, are above those of unrelated texts in this space; what a
 chunk has in common with all candidates is not counted. A silent leg is zero evidence, so it takes
 nothing away. Chosen by measurement: docs/decisions/ranking.md.
+
+Evidence becomes a score on one scale, 1 − e^(−rate·evidence), with a narrow band above it for
+exact matches.
 """
 
 from __future__ import annotations
@@ -30,6 +33,10 @@ if TYPE_CHECKING:
 
 KEYWORD, VECTOR, DATE = Leg.KEYWORD, Leg.VECTOR, Leg.DATE
 
+RATE = 3.0
+"""Puts a score of about one half where the best hits of unrelated questions end."""
+LIFTED = 0.995
+"""Exact hits score at least this, all others at most."""
 COINCIDENCE_POWER = 1.5
 """How much faster than the shared information keyword evidence grows."""
 EVIDENCE_PER_DEVIATION = 0.04
@@ -194,3 +201,38 @@ class Fused:
     """Add up to the scores."""
     eligible: npt.NDArray[np.bool_]
     """What the formula's own floor lets through, decided before decay."""
+
+
+def score_of(evidence: Floats) -> Floats:
+    """Return 0 without evidence, and never quite 1."""
+    scores: Floats = -np.expm1(-RATE * evidence)
+    return scores
+
+
+def evidence_of(scores: Floats) -> Floats:
+    """Return the evidence behind scores; that of exact matches is equal."""
+    evidence: Floats = -np.log1p(-np.minimum(scores, LIFTED)) / RATE
+    return evidence
+
+
+def lift(scores: Floats, tiers: npt.NDArray[np.int64]) -> Floats:
+    """Return scores that put exact hits above all others, by tier, then by score."""
+    highest = int(tiers.max(initial=0))
+    if not highest:
+        return scores
+    step = (1.0 - LIFTED) / highest
+    lifted = LIFTED + (tiers - 1 + scores) * step
+    return np.where(tiers > 0, lifted, np.minimum(scores, LIFTED))
+
+
+def ceilings_of(factors: Floats, *, is_exact: npt.NDArray[np.bool_]) -> Floats:
+    """Return how high scores may rise: below exact matches, and less for old chunks."""
+    return factors * (LIFTED if is_exact.any() else 1.0)
+
+
+def raised(scores: Floats, *, evidence: Floats, ceilings: Floats) -> Floats:
+    """Return score + (ceiling − score)·(1 − e^(−rate·evidence)): nothing falls, order holds.
+
+    With a ceiling of 1 this is the score of all evidence together.
+    """
+    return scores + (ceilings - scores) * score_of(evidence)

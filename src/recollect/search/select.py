@@ -11,7 +11,7 @@ from recollect.search.confidence import CONFIDENT_FROM, likelihood
 from recollect.search.duplicates import COMPARED, Originals
 from recollect.search.options import CALIBRATED
 from recollect.search.rank import best_first
-from recollect.search.scale import evidence_of
+from recollect.search.scores import evidence_of
 from recollect.text.terms import terms
 from recollect.types import Repeat, SourceKind
 

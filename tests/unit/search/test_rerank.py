@@ -12,7 +12,7 @@ import pytest
 from recollect.errors import ModelUnavailableError
 from recollect.search.options import RerankOptions
 from recollect.search.rerank import CANDIDATES, Standing, rerank
-from recollect.search.scale import LIFTED, RATE, ceilings_of, raised
+from recollect.search.scores import LIFTED, RATE, ceilings_of, raised
 from recollect.types import Chunk, SourceKind
 
 if TYPE_CHECKING:
