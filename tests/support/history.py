@@ -163,7 +163,10 @@ def _superseded(facts: dict[str, Stored], call: Call) -> tuple[Facts, str]:
     before = frozenset(facts.values())
     if old not in facts or by not in facts:
         return before, "missing"
-    head = _chain(facts, old)[-1]
+    _, *successors = chain = _chain(facts, old)
+    if by in successors:  # it is superseded by it already
+        return before, "done"
+    head = chain[-1]
     if head in _chain(facts, by):
         return before, "refused"
     return frozenset({**facts, head: replace(facts[head], successor=by)}.values()), "done"
