@@ -6,6 +6,7 @@ that came from int8 move by less than half a step, and one scale per matrix woul
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,8 +40,25 @@ _EMBEDDINGS = {
     "norm.weight": "LayerNorm.weight",
     "norm.bias": "LayerNorm.bias",
 }
+_RESULT = re.compile(r"encoder/layer\.\d+/output/LayerNorm/Add_1_output_0$")
 _QUANTIZED, _NUMBERED = "_quantized", "onnx::MatMul_"
 _MOST = 127
+
+
+class Linear(nn.Linear):
+    """A matrix that can be trained as it will be rounded: to int8, one scale per column."""
+
+    rounds = False
+    """Whether the weights are rounded; the gradient passes as if they were not."""
+
+    def forward(self, given: torch.Tensor) -> torch.Tensor:
+        """Return the product."""
+        weight = self.weight
+        if Linear.rounds:
+            scale = weight.detach().abs().amax(dim=1, keepdim=True).clamp_min(1e-8) / _MOST
+            rounded = (weight.detach() / scale).round().clamp(-_MOST, _MOST) * scale
+            weight = weight + (rounded - weight).detach()
+        return F.linear(given, weight, self.bias)
 
 
 class Layer(nn.Module):
@@ -48,8 +66,8 @@ class Layer(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.query, self.key, self.value, self.out = (nn.Linear(HIDDEN, HIDDEN) for _ in range(4))
-        self.up, self.down = nn.Linear(HIDDEN, INNER), nn.Linear(INNER, HIDDEN)
+        self.query, self.key, self.value, self.out = (Linear(HIDDEN, HIDDEN) for _ in range(4))
+        self.up, self.down = Linear(HIDDEN, INNER), Linear(INNER, HIDDEN)
         self.norm_attention = nn.LayerNorm(HIDDEN, eps=1e-12)
         self.norm_output = nn.LayerNorm(HIDDEN, eps=1e-12)
 
@@ -70,9 +88,9 @@ class Layer(nn.Module):
 class Bert(nn.Module):
     """The encoder."""
 
-    def __init__(self, layers: int) -> None:
+    def __init__(self, layers: int, pieces: int = PIECES) -> None:
         super().__init__()
-        self.words = nn.Embedding(PIECES, HIDDEN)
+        self.words = nn.Embedding(pieces, HIDDEN)
         self.positions = nn.Embedding(POSITIONS, HIDDEN)
         self.kinds = nn.Embedding(2, HIDDEN)
         self.norm = nn.LayerNorm(HIDDEN, eps=1e-12)
@@ -179,4 +197,26 @@ def export(
     for name, part in more.items():
         put_matrix(f"{name}.weight", part)
         put(f"{name}.bias", part.bias.detach().numpy())
+    if len(model.layers) * len(_MATRICES) < len(matrices):
+        _keep_layers(graph.graph, len(model.layers))
     onnx.save(graph, str(target))
+
+
+def _keep_layers(graph: onnx.GraphProto, count: int) -> None:
+    """Let the results be those of the first layers, and drop what nothing needs then."""
+    results = [
+        name for node in graph.node for name in node.output if _RESULT.search(name)
+    ]  # one per layer
+    old, new = results[-1], results[count - 1]
+    needed = {each.name for each in graph.output}
+    nodes = []
+    for node in reversed(graph.node):
+        if needed.intersection(node.output) and (old == new or old not in node.output):
+            for place, name in enumerate(node.input):
+                node.input[place] = new if name == old else name
+            needed.update(node.input)
+            nodes.append(node)
+    stored = [each for each in graph.initializer if each.name in needed]
+    del graph.node[:], graph.initializer[:]
+    graph.node.extend(reversed(nodes))
+    graph.initializer.extend(stored)

@@ -154,6 +154,22 @@ def read_all(folder: Path = FOLDER) -> list[Memory]:
     return [read(file) for file in sorted(folder.glob("*.jsonl"))]
 
 
+def latin_part(memory: Memory) -> Memory:
+    """Return a memory without the questions and notes in other scripts."""
+    notes = {name: text for name, text in memory.notes.items() if _is_latin(text)}
+    questions = tuple(
+        each
+        for each in memory.questions
+        if _is_latin(each.text) and notes.keys() >= {*each.notes, *each.near}
+    )
+    return Memory(memory.name, notes, memory.translations, questions)
+
+
+def _is_latin(text: str) -> bool:
+    letters = [each for each in text if each.isalpha()]
+    return sum(each < "\u0250" for each in letters) >= 0.9 * max(len(letters), 1)
+
+
 def main() -> None:
     """Print how many memories, notes and questions there are."""
     memories = read_all()

@@ -1,0 +1,1 @@
+"""The files of Recollect's models. There is no code here; `recollect` reads and checks them."""
