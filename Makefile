@@ -16,7 +16,7 @@ TESTED := $(VENV)/.tested
 help:
 	@echo "make install      create $(VENV) with the recollect command"
 	@echo "make demo         index the sample workspace and ask it questions"
-	@echo "make wheel        build dist/*.whl, and try it in an empty environment"
+	@echo "make wheel        build the two wheels in dist/, and try them in an empty environment"
 	@echo "make test         lint, types and tests; installs what they need"
 	@echo "make clients      a server with one client and with fifty: a minute"
 	@echo "make stress       many processes, edits and kills on one index: ten minutes"
@@ -40,13 +40,13 @@ help:
 install: $(INSTALLED)
 	@echo 'Done. Next: export PATH="$(CURDIR)/$(BIN):$$PATH", then recollect search "…" in a folder of notes.'
 
-$(INSTALLED): pyproject.toml locks/install.txt
+$(INSTALLED): pyproject.toml models/pyproject.toml locks/install.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Recollect needs Python 3.11 or newer: make PYTHON=python3.12 install" >&2; exit 1; }
 	@echo "Installing recollect into $(VENV) …"
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) --no-deps --require-hashes --requirement locks/install.txt
-	$(PIP) --no-deps --no-build-isolation --editable .
+	$(PIP) --no-deps --no-build-isolation --editable models --editable .
 	@touch $(INSTALLED)
 
 $(TESTED): $(INSTALLED) locks/test.txt
@@ -54,16 +54,17 @@ $(TESTED): $(INSTALLED) locks/test.txt
 	$(PIP) --no-compile --no-deps --require-hashes --requirement locks/test.txt
 	@touch $(TESTED)
 
-# Tried where nothing of the checkout is: the wheel alone must hold all that the program needs.
+# Tried where nothing of the checkout is: the wheels alone must hold all that the program needs.
 WHEEL := $(VENV)/wheel
 wheel: $(INSTALLED)
 	rm -rf dist $(WHEEL)
-	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist ./models .
 	$(PYTHON) -m venv $(WHEEL)
 	$(WHEEL)/bin/python -m pip install --quiet --no-deps --require-hashes --requirement locks/install.txt
 	$(WHEEL)/bin/python -m pip install --quiet --no-deps dist/*.whl
 	@cd $(WHEEL) && sh $(CURDIR)/tools/try_wheel.sh bin/recollect $(CURDIR)/examples/workspace
-	@echo "Install it with: pip install '$$(ls dist/*.whl)[multilingual]' (the extra is for notes in other scripts)"
+	@ls -sh dist
+	@echo "Install them with: pip install dist/*.whl"
 
 # All three at once: tests wait for servers and browsers, types and lint do not.
 test: $(TESTED)
@@ -152,10 +153,10 @@ screenshots: $(TESTED)
 	REQUIRE_BROWSER=1 TAKE_SCREENSHOTS=1 $(BIN)/pytest tests/web
 
 # Keeps the versions in the locks as far as pyproject.toml allows; UPGRADE=--upgrade takes the newest.
-COMPILE = $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header $(UPGRADE)
+COMPILE = $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-package recollect-memory-search-models $(UPGRADE)
 lock: $(INSTALLED)
 	$(PIP) 'uv>=0.9'
-	$(COMPILE) pyproject.toml --extra multilingual --extra vec --group build --output-file locks/install.txt
+	$(COMPILE) pyproject.toml --extra vec --group build --output-file locks/install.txt
 	$(COMPILE) pyproject.toml --group dev --constraint locks/install.txt --output-file locks/test.txt
 
 licences: $(TESTED)

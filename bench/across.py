@@ -4,8 +4,8 @@ usage: python bench/across.py [MEMORY …]
 
 `zh-es`: of the parallel passages of XQuAD every second one is in Chinese, the others in Spanish,
 and the same hundred questions are asked in both. `zh-es-tenth`: all passages are in Spanish, and
-30 unrelated ones in Chinese are a tenth of the memory, the fewest for which the second model embeds
-all texts (docs/decisions/vectors.md). `ru-es` and `ru-es-tenth`: the same with Russian.
+30 unrelated ones in Chinese are a tenth of the memory. `ru-es` and `ru-es-tenth`: the same with
+Russian.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def measure(name: str) -> None:
             shown: dict[str, list[bool]] = {}
             for question in scoped.questions:
                 [(wanted, grade)] = question.grades.items()
-                hits = memory.search(question.text, max_results=SHOWN, sync=False)
+                hits = memory.search(question.text, max_results=SHOWN, tail=True, sync=False)
                 found = list(dict.fromkeys(Path(hit.path).stem for hit in hits.hits))
                 rank = found.index(wanted) + 1 if wanted in found else None
                 mark = marks_of([Expected(wanted, grade=grade)], [rank], k=5)

@@ -53,6 +53,7 @@ def measure(name: str) -> str:
                     hits = memory.search(
                         question.text,
                         max_results=SHOWN,
+                        tail=True,
                         today=question.day,
                         rerank=rerank,
                     ).hits

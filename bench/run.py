@@ -60,6 +60,7 @@ def answer(memory: Memory, question: Question, scoped: Scoped, variant: str) -> 
     hits = memory.search(
         question.text,
         max_results=SHOWN,
+        tail=True,
         today=question.day,
         before=question.day if is_later else None,
         sync=False,

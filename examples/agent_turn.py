@@ -20,7 +20,7 @@ def messages(memory: Memory, prompt: str) -> list[dict[str, str]]:
     recalled = memory.recall(prompt, budget_tokens=600)
     for part, why in (recalled.results.degraded or {}).items():
         print(f"Without {part}: {why.reason} {why.action}", file=sys.stderr)
-    # The block is empty if nothing stands out: no memory is better than a wrong one.
+    # If nothing answers, the block is empty or names what may be related: better than a wrong one.
     content = f"{recalled.block}\n\n{prompt}" if recalled.block else prompt
     return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": content}]
 

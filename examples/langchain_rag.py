@@ -1,6 +1,6 @@
 """Answer from memory with LangChain: retrieve, put into a prompt, ask a model.
 
-usage: pip install '.[langchain]'
+usage: pip install ./models '.[langchain]'
        python examples/langchain_rag.py "how do we keep backups safe?"
 """
 

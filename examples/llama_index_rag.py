@@ -1,6 +1,6 @@
 """Answer from memory with LlamaIndex: a query engine over a memory.
 
-usage: pip install '.[llama-index]'
+usage: pip install ./models '.[llama-index]'
        python examples/llama_index_rag.py "how do we keep backups safe?"
 """
 

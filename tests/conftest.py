@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
-from tests.support.gguf import MINILM
+from tests.support.gguf import downloaded_gguf
 from tests.support.sample import SAMPLE, embed_sample
 
-from recollect.config.paths import Places
 from recollect.providers import cross_encoder, local
 from recollect.providers.models import bert
-from recollect.providers.models.files import read_model, resolve
-from recollect.providers.models.manifest import ARCTIC_S, MS_MARCO_MINILM
+from recollect.providers.models.files import models_folder, read_model
+from recollect.providers.models.manifest import EMBEDDER, READER
 from recollect.stores.sqlite import pages
-from recollect.types import silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -40,17 +38,18 @@ pages.are_available()  # tests that edit an index by hand write its checksums to
 @pytest.fixture(scope="session", autouse=True)
 def loaded_models() -> Iterator[None]:
     """Load each model once per process, which takes longer than most tests."""
-    load = functools.lru_cache(maxsize=2)(bert.open_session)
+    load = functools.lru_cache(maxsize=3)(bert.open_session)
 
     def load_once(model: Path | bytes) -> object:
         return load(model) if isinstance(model, bytes) else bert.open_session(model)
 
     contents: dict[object, Mapping[str, bytes]] = {}
 
-    def read_once(manifest: Manifest, folder: Path) -> Mapping[str, bytes]:
-        files = [folder / file.name for file in manifest.files]
-        stats = [file.stat() for file in files if file.exists()]
-        seen = (folder, *((each.st_ctime_ns, each.st_ino) for each in stats))
+    def read_once(manifest: Manifest, folder: Path | None) -> Mapping[str, bytes]:
+        root = models_folder() if folder is None else folder
+        names = [file.packaged if folder is None else file.name for file in manifest.files]
+        stats = [(root / name).stat() for name in names if (root / name).exists()]
+        seen = (root, *names, *((each.st_ctime_ns, each.st_ino) for each in stats))
         if seen not in contents:
             contents[seen] = read_model(manifest, folder)
         return contents[seen]
@@ -63,35 +62,36 @@ def loaded_models() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def model_folder() -> Path:
-    """The files of the real model, fetched once into the user's cache as for any user."""
-    cache = Places.of(os.environ).models
-    return resolve(ARCTIC_S, configured=None, cache=cache, progress=silent, retry=True)
+def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of the real embedding model in one folder, as `local.model_path` names it."""
+    return _linked(EMBEDDER, tmp_path_factory.mktemp("embedder"))
 
 
 @pytest.fixture(scope="session")
-def reranker_folder() -> Path:
-    """The files of the real rerank model, beside the other model."""
-    cache = Places.of(os.environ).models
-    return resolve(MS_MARCO_MINILM, configured=None, cache=cache, progress=silent, retry=True)
+def reranker_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of the real rerank model in one folder."""
+    return _linked(READER, tmp_path_factory.mktemp("reader"))
+
+
+def _linked(manifest: Manifest, folder: Path) -> Path:
+    for file in manifest.files:
+        (folder / file.name).symlink_to(models_folder() / file.packaged)
+    return folder
 
 
 @pytest.fixture(scope="session")
 def gguf_file() -> Path:
-    """A real GGUF embedding model, beside the other models."""
-    cache = Places.of(os.environ).models
-    folder = resolve(MINILM, configured=None, cache=cache, progress=silent, retry=True)
-    return folder / MINILM.files[0].name
+    """A real GGUF embedding model, downloaded once into the user's cache."""
+    return downloaded_gguf()
 
 
 @pytest.fixture
-def environ(tmp_path: Path, model_folder: Path) -> dict[str, str]:
-    """An environment that shares only the model with the user's."""
+def environ(tmp_path: Path) -> dict[str, str]:
+    """An environment that shares nothing with the user's."""
     return {
         "HOME": str(tmp_path / "user"),
         "PATH": os.environ["PATH"],
         "RECOLLECT_HOME": str(tmp_path / "home"),
-        "RECOLLECT_LOCAL_MODEL_CACHE": str(model_folder.parent),
     }
 
 
@@ -129,13 +129,11 @@ def sample(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def fill_home(
-    tmp_path_factory: pytest.TempPathFactory, model_folder: Path
-) -> Callable[[Path], None]:
+def fill_home(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], None]:
     """Put the vectors of the sample workspace into a home's cache."""
     own = tmp_path_factory.getbasetemp()
     shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
-    return embed_sample(shared, models=model_folder.parent)
+    return embed_sample(shared)
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from tools.packages import ROOT, declared, packages
 PAGE = ROOT / "THIRD_PARTY.md"
 _HEAD = """# Third-party software
 
-Written by `make licences`. Recollect contains none of this: pip installs the packages, with their
-licence texts, and the models are downloaded on first use. `make sbom` adds versions and hashes.
+Written by `make licences`. pip installs the packages, with their licence texts; the models are in
+`models/` and its package. `make sbom` adds versions and hashes.
 """
 
 

@@ -2,8 +2,8 @@
 
 usage: python -m tools.sbom > recollect.cdx.json
 
-It lists the packages that this environment installs for Recollect, and the models that Recollect
-can download, with their hashes.
+It lists the packages that this environment installs for Recollect, and the models that one of them
+contains, with their hashes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from recollect.providers.models.manifest import ARCTIC_S, MODELS
+from recollect.providers.models.manifest import MODELS
 from recollect.version import __version__
 from tools.packages import declared, packages
 
@@ -76,17 +76,17 @@ def _package(package: Package) -> dict[str, object]:
 
 
 def _model(manifest: Manifest) -> dict[str, object]:
-    """Return a model with its files, which are downloaded on first use."""
+    """Return a model with its files."""
     return {
         "type": "machine-learning-model",
-        "bom-ref": manifest.folder,
+        "bom-ref": manifest.id,
         "name": manifest.id,
-        "scope": "required" if manifest is ARCTIC_S else "optional",
+        "scope": "required",
         "licenses": [{"license": {"name": manifest.licence}}],
         "components": [
             {
                 "type": "file",
-                "bom-ref": f"{manifest.folder}/{file.name}",
+                "bom-ref": f"{manifest.id}/{file.name}",
                 "name": file.name,
                 "hashes": [{"alg": "SHA-256", "content": file.sha256}],
             }

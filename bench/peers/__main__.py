@@ -32,7 +32,6 @@ from sets import AUTHORED, load_set
 from recollect.evaluate.metrics import difference_interval, mean_interval
 from recollect.providers.options import ProviderOptions
 from recollect.providers.registry import open_provider
-from recollect.types import silent
 
 if TYPE_CHECKING:
     from sets import Scoped
@@ -150,8 +149,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=HOME / "peers.json")
     given = parser.parse_args()
     loaded = {name: load_set(name)[0] for name in given.sets}
-    provider = open_provider("local", ProviderOptions(), cache=HOME / "models")
-    provider.prepare(progress=silent, retry=False)
+    provider = open_provider("local", ProviderOptions())
+    provider.prepare()
     asked = [question.text for scoped in loaded.values() for question in scoped.questions]
     vectors = Vectors(provider, asked)
     server = Server(vectors, f"http://127.0.0.1:{serve(vectors.of).server_port}/v1")

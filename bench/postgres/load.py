@@ -126,7 +126,7 @@ class Material:
         place = number % len(self.questions)
         asked = AskedVectors(Given(), self.asked[place : place + 1])  # type: ignore[arg-type]
         question = Query(self.questions[place].text, 10)
-        found = search(question, store=store, asked=[asked], options=SearchOptions(), today=TODAY)
+        found = search(question, store=store, asked=asked, options=SearchOptions(), today=TODAY)
         return len(found.hits)
 
 

@@ -12,7 +12,7 @@ import hashlib
 import json
 import sys
 from dataclasses import asdict, dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -235,7 +235,7 @@ class Corpus:
         return unit(near + _QUESTION_SPREAD * self.shape.dimensions**-0.5 * noise)
 
     def facts(self) -> Iterator[str]:
-        """Yield facts as lines of `recollect facts import`: some ended, some of narrow scopes."""
+        """Yield facts as bullets of a page: some ended, some of narrow scopes."""
         seed, words = self.shape.seed, self.words
         rng = np.random.default_rng((seed, 9))
         count = int(min(_MOST_FACTS, max(_LEAST_FACTS, self.shape.chunks * _FACTS_PER_CHUNK)))
@@ -243,16 +243,11 @@ class Corpus:
             drawn = words.plain[rng.integers(200, 20_000, size=8)]
             begun = FIRST_DAY + timedelta(days=int(rng.integers(DAYS - 400)))
             ended = begun + timedelta(days=int(rng.integers(30, 400)))
-            fact = {
-                "text": f"The {' '.join(drawn[:2])} of {drawn[2]} is {' '.join(drawn[3:])}.",
-                "scope": str(rng.choice(SCOPES, p=_SCOPE_SHARES)),
-                "validFrom": _moment(begun),
-                "created": _moment(begun),
-                "decayClass": "permanent",
-            }
+            text = f"The {' '.join(drawn[:2])} of {drawn[2]} is {' '.join(drawn[3:])}."
+            record = f"scope={rng.choice(SCOPES, p=_SCOPE_SHARES)} valid-from={begun}"
             if rng.random() < 0.3:  # noqa: PLR2004 - a share
-                fact["validUntil"] = _moment(ended)
-            yield json.dumps(fact)
+                record += f" valid-until={ended}"
+            yield f"- {text} <!-- {record} -->\n"
 
 
 def unit(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
@@ -267,10 +262,6 @@ def _place(number: int, chances: npt.NDArray[np.float64]) -> tuple[str, date | N
     if chances[2] < _DATED:
         return f"memory/{area}/{day.year}/{day}-note-{number:06d}.md", day
     return f"memory/{area}/topics/{number // 500:04d}/note-{number:06d}.md", None
-
-
-def _moment(day: date) -> str:
-    return datetime(day.year, day.month, day.day, tzinfo=UTC).isoformat()
 
 
 def digest(shape: Shape) -> str:

@@ -19,11 +19,10 @@ from recollect.types import Background, Fingerprint, Role
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
-    from recollect.providers.base import QuestionWords
+    from recollect.providers.base import EmbeddedQuestion
     from recollect.providers.options import ProviderOptions
-    from recollect.types import Progress, Vector, Vectors
+    from recollect.types import Vectors
 
 NAME = "ollama"  # in the place of one that the settings accept
 FILE, DIMENSIONS = "BENCH_VECTORS", "BENCH_DIMENSIONS"
@@ -55,7 +54,7 @@ class GivenVectors:
         del text
         return 1.0
 
-    def prepare(self, *, progress: Progress, retry: bool) -> None:
+    def prepare(self) -> None:
         """Do nothing."""
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Vectors:
@@ -81,16 +80,20 @@ class GivenVectors:
         told = [_code(word, width) for word in words if _is_telling(word)]
         return b"".join(told or (_code(text, width),))
 
-    def embed_question(self, text: str) -> tuple[Vector, QuestionWords]:
+    def embed_question(self, text: str) -> EmbeddedQuestion:
         """Return the given vector, and the same states that the codes of its words are made of."""
-        from recollect.providers.base import QuestionWords  # noqa: PLC0415 - earlier ones lack it
+        from recollect.providers.base import (  # noqa: PLC0415 - earlier ones lack it
+            EmbeddedQuestion,
+            QuestionWords,
+        )
 
         words = tuple(_WORD.findall(text.lower()))
         width = -(-self._dimensions // 8)
         packed = np.frombuffer(b"".join(_code(word, width) for word in words), dtype=np.uint8)
         bits = np.unpackbits(packed.reshape(len(words), width), axis=1, count=self._dimensions)
         states = ((2.0 * bits - 1) / np.sqrt(self._dimensions)).astype(np.float32)
-        return self.embed([text], role=Role.QUERY)[0], QuestionWords(words, states)
+        vector = self.embed([text], role=Role.QUERY)[0]
+        return EmbeddedQuestion(vector, QuestionWords(words, states))
 
     def close(self) -> None:
         """Do nothing."""
@@ -108,9 +111,9 @@ def _is_telling(word: str) -> bool:
     return not found.stop.issuperset(found.terms)
 
 
-def open_given(options: ProviderOptions, *, cache: Path) -> GivenVectors:
+def open_given(options: ProviderOptions) -> GivenVectors:
     """Return the provider."""
-    del options, cache
+    del options
     return GivenVectors()
 
 

@@ -86,7 +86,7 @@ def _write_workspace(corpus: Corpus, place: Place) -> None:
     home = part.with_suffix(".home")
     unfinished = replace(place, workspace=part, folder=home)
     run(sys.executable, task("facts", "recollect", unfinished))
-    shutil.rmtree(home)
+    shutil.rmtree(home, ignore_errors=True)
     part.rename(place.workspace)
 
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from concurrent.futures import Future
     from pathlib import Path
-    from types import TracebackType
 
     from recollect.config.schema import Config
     from recollect.parts import MemoryParts
@@ -78,6 +77,7 @@ class AsyncMemory:
     sync = _awaited(Memory.sync)
     search = _awaited(Memory.search)
     answer = _awaited(Memory.answer)
+    why = _awaited(Memory.why)
     recall = _awaited(Memory.recall)
     get = _awaited(Memory.get)
     status = _awaited(Memory.status)
@@ -87,8 +87,6 @@ class AsyncMemory:
     find_secrets = _awaited(Memory.find_secrets)
     has_lost_index = _awaited(Memory.has_lost_index)
     finish_in_background = _awaited(Memory.finish_in_background)
-    cache_status = _awaited(Memory.cache_status)
-    prune_cache = _awaited(Memory.prune_cache)
 
     @property
     def parts(self) -> MemoryParts:
@@ -150,12 +148,7 @@ class AsyncMemory:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_error: object) -> None:
         await self.close()
 
 

@@ -22,7 +22,7 @@ RecollectError
 ├── DiskError             a file or folder cannot be read or written: check the disk
 ├── OutOfMemoryError      no memory is left: close other programs
 └── ProviderError         texts cannot be embedded: search goes on with keywords
-    ├── ModelUnavailableError  the model's files cannot be fetched
+    ├── ModelUnavailableError  the model's files are missing or cannot be used
     ├── ProviderSetupError     a key, a package or an address is missing or wrong: correct it
     ├── QuotaError             the quota is used up: waiting does not help
     ├── ProviderBusyError      it does not answer, or asks to wait: try again later
@@ -62,6 +62,10 @@ class RecollectError(Exception):
         super().__init__(message)
         self.message = message
         self.action = action
+
+    def __str__(self) -> str:
+        """Return what is wrong, and what to do about it."""
+        return f"{self.message} {self.action}"
 
 
 class UsageError(RecollectError):
@@ -151,7 +155,7 @@ class ProviderError(RecollectError):
 
 
 class ModelUnavailableError(ProviderError):
-    """The files of the local model cannot be fetched."""
+    """The files of a local model are missing or cannot be used."""
 
 
 class ProviderSetupError(ProviderError):
@@ -172,10 +176,6 @@ class RequestRefusedError(ProviderError):
 
 class VectorsRejectedError(ProviderError):
     """A provider returned the wrong count, dimensions or values."""
-
-
-class FetchError(Exception):
-    """One way of fetching a file failed; the next one is tried. Never leaves `providers`."""
 
 
 def _has_current_folder() -> bool:

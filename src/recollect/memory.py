@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from datetime import timedelta
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self
 
@@ -20,20 +19,19 @@ from recollect.errors import (
 )
 from recollect.facts.files import FACTS_FOLDER, FolderFiles
 from recollect.ingest.source import NotesSource
-from recollect.ingest.spaces import held_space, spaces_of
+from recollect.ingest.spaces import held_space, space_of
 from recollect.ingest.walk import Watched, watched
-from recollect.parts import MemoryParts, today
+from recollect.parts import MemoryParts
 from recollect.reports import RECALL_TOKENS, RecallForm
 from recollect.stores.notes import claim
 from recollect.stores.pushed import PUSHED
 from recollect.stores.registry import is_store_file, open_store
 from recollect.stores.synchronized import synchronized
-from recollect.types import SearchRequest, SourceKind, silent
+from recollect.types import MAX_RESULTS, SearchRequest, SourceKind, silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
-    from types import TracebackType
 
     from recollect.background.watch import Watcher
     from recollect.background.worker import Worker
@@ -45,13 +43,13 @@ if TYPE_CHECKING:
     from recollect.ingest.source import Source
     from recollect.parts import Models
     from recollect.reports import (
-        CacheStatus,
         Excerpt,
         FoundSecret,
         Recalled,
         Report,
         Status,
         Verification,
+        Why,
     )
     from recollect.sessions.book import SessionBook
     from recollect.sessions.source import SessionSource
@@ -234,7 +232,7 @@ class Memory:
 
         Args:
             force: read every file again, whatever its stat says.
-            retry: try to fetch a missing model even if that failed a moment ago.
+            retry: try providers again that failed a moment ago.
             max_texts: embed at most this many texts; None embeds all.
             progress: called with each step.
             on_wait: called with a sentence if another process has to finish first.
@@ -276,6 +274,15 @@ class Memory:
         """
         return self.parts.answer(request, progress=progress)
 
+    def why(self, request: SearchRequest, *, path: str) -> Why:
+        """Return which leg ranked one note where for a request, and what cut it."""
+        from recollect.browse.why import why
+
+        every = replace(request, max_results=MAX_RESULTS, min_score=0.0, tail=True, explain=True)
+        most = request.max_results or self.config.search.max_results
+        shown, ranked = self.answer(request).hits, self.answer(every).hits
+        return why(path, shown, ranked, paths=self.paths(), most=most)
+
     def recall(
         self,
         prompt: str,
@@ -311,7 +318,7 @@ class Memory:
                 "The index is in RAM: no other process can finish it.",
                 action='Call `sync`, or set store = "file:".',
             )
-        from recollect.background.spawn import spawn
+        from recollect.background.worker import spawn
 
         options, environ = self._setup.command()
         self.parts.syncer.hand_over()
@@ -420,17 +427,6 @@ class Memory:
         """
         return self.parts.status(deep=deep)
 
-    @synchronized
-    def cache_status(self) -> CacheStatus | None:
-        """Return how full the embedding cache of this home is; None if there is none."""
-        return self.parts.cache.status() if self.parts.cache else None
-
-    @synchronized
-    def prune_cache(self, *, unused_days: int | None = None) -> int:
-        """Drop cached vectors unused for so many days, or all; return how many. Indexes stay."""
-        since = None if unused_days is None else today() - timedelta(days=unused_days)
-        return self.parts.cache.prune(unused_since=since) if self.parts.cache else 0
-
     def paths(self) -> frozenset[str]:
         """Return the paths of indexed files, and of pages with a visible fact."""
         return self.parts.paths()
@@ -448,8 +444,8 @@ class Memory:
         parts = self.parts
 
         def compare() -> Verification:
-            spaces = spaces_of(parts.chain, held_space(parts.store, chain=parts.chain))
-            return verify(parts.syncer.sources, store=parts.store, spaces=spaces, progress=progress)
+            space = space_of(parts.chain, held_space(parts.store, chain=parts.chain))
+            return verify(parts.syncer.sources, store=parts.store, space=space, progress=progress)
 
         found = parts.syncer.rebuilding(compare)
         return replace(
@@ -481,12 +477,7 @@ class Memory:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
 

@@ -18,7 +18,7 @@ from recollect.facts.files import FACTS_FOLDER
 from recollect.facts.scope import audience_of
 from recollect.facts.source import FactsSource
 from recollect.ingest.fill import Embedder
-from recollect.ingest.spaces import Budget, held_space, pending_later, spaces_of
+from recollect.ingest.spaces import Budget, held_space
 from recollect.ingest.sync import Syncer, SyncOptions, rebuilds
 from recollect.ingest.vectors import cache_status_of
 from recollect.ingest.walk import roots
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from recollect.providers.base import Chat
     from recollect.providers.cross_encoder import CrossEncoder
     from recollect.providers.options import ChatOptions
-    from recollect.reports import Difference, Excerpt, Recalled, Report
+    from recollect.reports import Excerpt, Failure, Recalled, Report
     from recollect.search.answer import StartedSearch
     from recollect.search.expand import QueryExpander
     from recollect.sessions.source import SessionSource
@@ -75,22 +75,20 @@ class Models:
         self,
         config: Config,
         *,
-        cache: Path,
         may_send: Callable[[Sending], bool] = lambda _: True,
     ) -> None:
-        self.chain = Chain(config.provider, cache=cache, may_send=may_send)
+        self.chain = Chain(config.provider, may_send=may_send)
         self.chat = _open_chat(config.chat)
         self.wording_chat = _open_chat(
             replace(config.chat, model=config.wording.model or config.chat.model)
         )
-        self._config, self._cache = config, cache
 
     @cached_property
     def reranker(self) -> CrossEncoder:
         """Reads a question together with a text."""
         from recollect.providers.cross_encoder import open_cross_encoder
 
-        return open_cross_encoder(self._config.provider, cache=self._cache)
+        return open_cross_encoder()
 
     def close(self) -> None:
         """Release them."""
@@ -155,7 +153,7 @@ class MemoryParts:
             else open_cache(setup.store_address, setup.places.cache, max_bytes=size)
         )
         self._owns_models = models is None
-        self.models = models or Models(config, cache=setup.places.models, may_send=setup.may_send)
+        self.models = models or Models(config, may_send=setup.may_send)
         self.chain = self.models.chain
         self.syncer = Syncer(
             store,
@@ -238,7 +236,7 @@ class MemoryParts:
     def answer(self, request: SearchRequest, *, progress: Progress = silent) -> Results:
         """Answer a request. Other threads may use the memory while the question is embedded."""
         started = self.start_search(request, progress=progress)
-        return self.finish_search(started, self.embed_search(started, progress=progress))
+        return self.finish_search(started, self.embed_search(started))
 
     @synchronized
     def start_search(self, request: SearchRequest, *, progress: Progress = silent) -> StartedSearch:
@@ -249,18 +247,16 @@ class MemoryParts:
             StoreError: the index cannot be read.
 
         """
-        started = self._searcher.start(request, progress=progress)
+        started = self._searcher.start(request)
         left_undone = self.syncer.freshen(progress) if self._searcher.syncs(request) else ()
         spaces = self.syncer.rebuilding(self._searcher.spaces)
         # Another memory of the same index may finish it, which knows nothing of these notices.
         notices = (*self.syncer.take_notices(), *left_undone)
         return replace(started, spaces=spaces, notices=notices, trouble=self.syncer.trouble)
 
-    def embed_search(
-        self, started: StartedSearch, *, progress: Progress = silent
-    ) -> EmbeddedSearch:
+    def embed_search(self, started: StartedSearch) -> EmbeddedSearch:
         """Do the second step: embed the question. It takes no lock, so any thread may call it."""
-        return self._searcher.embed(started, progress=progress)
+        return self._searcher.embed(started)
 
     @synchronized
     def finish_search(
@@ -277,6 +273,14 @@ class MemoryParts:
         if isinstance(embedded, Degradation):
             embedded = EmbeddedSearch(started.query, Serving(None, embedded))
         results = self.syncer.rebuilding(partial(self._searcher.finish, started, embedded))
+        if any(hit.fact is not None for hit in results.hits):
+            found = self.facts.listed().contradicting
+            against = [found.get(hit.fact.id, ()) if hit.fact else () for hit in results.hits]
+            hits = (
+                replace(hit, contradicts=tuple(f"{each.id} {each.text}" for each in others))
+                for hit, others in zip(results.hits, against, strict=True)
+            )
+            results = replace(results, hits=tuple(hits))
         notices = (*started.notices, *self.syncer.take_notices(), *results.notices)
         return replace(results, notices=notices)
 
@@ -291,7 +295,6 @@ class MemoryParts:
             scopes=tuple(scopes),
             phrases=False,
             explain=True,
-            tail=False,
         )
 
     @staticmethod
@@ -358,9 +361,7 @@ class MemoryParts:
         expected = self.chain.expected(held)
         space = stored_spaces.get(expected) if expected else None
         audience = self._audience
-        spaces = spaces_of(self.chain, held)
-        second = spaces[0].other if spaces else None
-        counted = SpaceTexts(expected, second, config.ingest.walk.media) if expected else None
+        counted = SpaceTexts(expected, config.ingest.walk.media) if expected else None
         stored = self.store.status(counted, audience=audience)
         # The cache of a server is not for its clients.
         cache, trouble = (None, ()) if self.folder is None else cache_status_of(self.cache)
@@ -374,9 +375,6 @@ class MemoryParts:
                 model=expected.model if expected else None,
                 dimensions=(space.dimensions if space else None)
                 or (expected.dimensions if expected else None),
-                second_model=second.model if second and second in stored_spaces else None,
-                # Counts of all scopes together are not for a reader of some.
-                pending_later=pending_later(spaces, store=self.store) if audience is None else 0,
                 skipped=self.chain.choice.skipped if self.chain.choice else {},
             ),
             legs=LegsStatus(
@@ -414,13 +412,13 @@ class MemoryParts:
         """Read the whole index and return what is broken: nothing if it is sound."""
         return self.store.check()
 
-    def verify_models(self) -> Sequence[Difference]:
-        """Hash every model file that is there and return which are not the published ones."""
+    def verify_models(self) -> Sequence[Failure]:
+        """Hash every model file and return which are missing or not the published ones."""
         from recollect.providers.local import changed_models
-        from recollect.reports import Difference
+        from recollect.reports import Failure
 
-        changed = changed_models(self.config.provider, cache=self.setup.places.models)
-        return [Difference("model", each.message, each.action) for each in changed]
+        changed = changed_models(self.config.provider)
+        return [Failure("model", each.message, each.action) for each in changed]
 
     @synchronized
     def take_notices(self) -> tuple[str, ...]:

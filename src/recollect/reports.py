@@ -5,7 +5,6 @@ They know nothing of how they are shown.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A file that could not be indexed, or an entry of one."""
+    """What is wrong with a file, an entry of one, or what is indexed of it."""
 
     shape = Shape(hidden="is_entry is_left_out setting is_stored")
     path: str
@@ -59,7 +58,7 @@ class Failure:
 class Report:
     """What one sync did."""
 
-    shape = Shape(hidden="left refused pending_later")
+    shape = Shape(hidden="left refused")
     added: int = 0
     changed: int = 0
     moved: int = 0
@@ -80,27 +79,9 @@ class Report:
     """Chunks that still have no vector."""
     refused: int = 0
     """Texts among those that the provider does not accept."""
-    pending_later: int = 0
-    """Chunks without a vector in the space that is filled last, for questions in other scripts."""
     degraded: Mapping[str, Degradation] | None = None
     notices: tuple[str, ...] = ()
     took_ms: float = 0.0
-
-    def after(self, earlier: Report) -> Report:
-        """Return what this sync and an earlier one did together."""
-        return replace(
-            self,
-            added=self.added + earlier.added,
-            changed=self.changed + earlier.changed,
-            moved=self.moved + earlier.moved,
-            removed=self.removed + earlier.removed,
-            unchanged=earlier.unchanged,
-            embedded=self.embedded + earlier.embedded,
-            reused=self.reused + earlier.reused,
-            tokens=self.tokens + earlier.tokens,
-            notices=tuple(dict.fromkeys((*earlier.notices, *self.notices))),
-            took_ms=self.took_ms + earlier.took_ms,
-        )
 
     @property
     def is_nothing_embedded(self) -> bool:
@@ -263,11 +244,6 @@ class ProviderStatus:
     name: str | None
     model: str | None
     dimensions: int | None
-    second_model: str | None
-    """The model that embeds texts in scripts that the first one does not read; None if no text is
-    embedded by it."""
-    pending_later: int
-    """Chunks that it still has to embed, so that questions in other scripts find them."""
     skipped: Mapping[str, Degradation]
     """Providers of the chain that were not chosen, and why; filled by a probe."""
 
@@ -345,15 +321,6 @@ class FoundSecret:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """Something in an index that disagrees with the files."""
-
-    path: str
-    reason: str
-    action: str
-
-
-@dataclass(frozen=True, slots=True)
 class Verification:
     """The result of comparing the index with the files."""
 
@@ -364,7 +331,8 @@ class Verification:
     """Chunks with a vector in the wanted space."""
     pending: int
     """Chunks without one yet: not wrong, only not done."""
-    differences: tuple[Difference, ...]
+    differences: tuple[Failure, ...]
+    """What in the index disagrees with the files, or cannot be compared."""
     notices: tuple[str, ...] = ()
     """What was repaired when the index was opened."""
 
@@ -493,14 +461,6 @@ class Documents:
 
 
 @dataclass(frozen=True, slots=True)
-class MapPlace:
-    """A place on the map."""
-
-    x: float
-    y: float
-
-
-@dataclass(frozen=True, slots=True)
 class Passage:
     """A chunk without its text."""
 
@@ -518,18 +478,6 @@ class MapPoint(Passage):
 
     x: float
     y: float
-    group: int | None = None
-    """Index of its group on the map; None if it was added for a query."""
-
-
-@dataclass(frozen=True, slots=True)
-class MapGroup:
-    """Points of the map that are together, named by the words that tell them apart."""
-
-    words: tuple[str, ...]
-    x: float
-    y: float
-    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -555,16 +503,7 @@ class ChunkMap:
     shape = Shape(added="shown")
     points: tuple[MapPoint, ...]
     total: int
-    """Chunks with a vector; the points are an even sample, of one model's texts."""
-    trust: float
-    """Trustworthiness: 1 if points that are close have close meanings, 0.5 if they are random."""
-    groups: tuple[MapGroup, ...] = ()
-    left_out: int = 0
-    """Chunks that another model embeds, such as notes in other scripts: no point stands for them,
-    because vectors of two models cannot be compared."""
-    query: MapPlace | None = None
-    nearest: tuple[int, ...] = ()
-    """Indexes into `points` of the chunks nearest to the query, best first."""
+    """Chunks with a vector; the points are an even sample."""
     degraded: Mapping[str, Degradation] | None = None
 
     @property
@@ -587,21 +526,24 @@ class Embedded:
     """Why texts were left without a vector."""
     refused: tuple[str, ...] = ()
     """Digests of texts that the provider does not accept."""
-    left: tuple[str, ...] = ()
-    """Digests of texts that are for another provider."""
+    unread: tuple[str, ...] = ()
+    """Digests of texts that the model does not read."""
     is_complete: bool = False
     """Every text was sent and answered, even if the answer was a refusal of that text."""
     notices: tuple[str, ...] = ()
 
-    def after(self, earlier: Embedded) -> Embedded:
-        """Return what this run and an earlier one, which left it some texts, did together."""
-        return replace(
-            earlier,
-            done=self.done + earlier.done,
-            reused=self.reused + earlier.reused,
-            tokens=self.tokens + earlier.tokens,
-            degradation=earlier.degradation or self.degradation,
-            left=(),
-            is_complete=self.is_complete and earlier.is_complete,
-            notices=tuple(dict.fromkeys((*earlier.notices, *self.notices))),
-        )
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """What a search makes of one note."""
+
+    path: str
+    shown: int | None
+    """Its 1-based place among the hits that are shown; None if it is not shown."""
+    place: int | None
+    """The place of its best passage among all candidates; None if it is none of them."""
+    candidates: int
+    hit: Hit | None
+    """The best passage, with its trace."""
+    reason: str
+    """Why it is not shown; empty if it is."""

@@ -53,6 +53,7 @@ MAX_TAGS = 20
 SOURCES = ("memory", "sessions", "facts", "all")
 FUSIONS = ("calibrated", "weighted", "rrf")
 _NATIVE = "native"
+_READ_FIELDS = 5  # of front matter
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +261,16 @@ class Chunk:
     """
 
     @property
+    def fields(self) -> tuple[str, ...]:
+        """What the front matter of its note says, each as `key: value`."""
+        return tuple(self.triggers.split("\n")[1:])
+
+    @property
+    def read_text(self) -> str:
+        """What the reader sees: a few fields of the front matter, then what is embedded."""
+        return "\n".join((*self.fields[:_READ_FIELDS], self.embedded_text))
+
+    @property
     def embedded_text(self) -> str:
         """What a Provider sees: the headings the text does not show, then the text."""
         return f"{self.prefix}\n{self.text}" if self.prefix else self.text
@@ -430,7 +441,7 @@ class SearchRequest:
         "Default 6",
         aliases="limit k topK pageSize perPage n count numResults",
     )
-    tail: bool = _asked(True, "boolean", "Also hits far below the best.", shells="cli http")
+    tail: bool = _asked(False, "boolean", "Also hits far below the best.", shells="cli http")
     min_score: float | None = _asked(
         None,
         "number",
@@ -505,7 +516,7 @@ class Query:
     scope: Scope = field(default_factory=Scope)
     legs: frozenset[Leg] = frozenset(Leg)
     """The retrieval paths that may answer."""
-    tail: bool = True
+    tail: bool = False
     """Whether hits far below the best are wanted, too."""
     imagined: str | None = None
     """A made-up answer, embedded for the vector leg instead of the question."""
@@ -577,8 +588,8 @@ class Hit:
 
     shape = Shape(
         {"moment": "time", "trace": "explain"},
-        hidden="text",
-        optional="speaker moment fact superseded_by also_in trace",
+        hidden="text sentence",
+        optional="speaker moment fact superseded_by contradicts also_in trace",
     )
     path: str
     start_line: int
@@ -601,11 +612,22 @@ class Hit:
     """Id, scope and validity of a fact."""
     superseded_by: str | None = None
     """Successor of the fact that a note or transcript repeats."""
+    contradicts: tuple[str, ...] = ()
+    """Facts that contradict a fact, each as its id and its text."""
     also_in: tuple[Repeat, ...] = ()
     """Other notes or transcripts that only repeat this hit, best first."""
     trace: Trace | None = None
     text: str = ""
     """The whole chunk, of which the snippet is a part."""
+    sentence: str = ""
+    """The sentence of it that has most of the question; empty if none has any."""
+
+    @property
+    def title(self) -> str:
+        """The heading path without what is the name of the file."""
+        name = self.path.rpartition("/")[2].rpartition(".")[0].replace("-", " ").casefold()
+        said = (each for each in self.heading if each.replace("-", " ").casefold() != name)
+        return HEADING_SEPARATOR.join(said)
 
     def __repr__(self) -> str:
         """Return one short line: its other fields are for programs."""
@@ -616,7 +638,7 @@ class Hit:
 class Results:
     """Hits, and how each leg fared."""
 
-    shape = Shape({"hits": "results"}, hidden="searched")
+    shape = Shape({"hits": "results"}, hidden="searched terms")
     hits: tuple[Hit, ...]
     query: str
     mode: Mode
@@ -634,6 +656,8 @@ class Results:
     """What else the user should know, such as an index that had to be rebuilt."""
     searched: int = 0
     """How many chunks the memory holds that the question may see, whatever the filters say."""
+    terms: frozenset[str] = frozenset()
+    """Terms of the question, in the spelling that was searched."""
 
     def __iter__(self) -> Iterator[Hit]:
         """Return the hits, best first."""

@@ -111,6 +111,7 @@ NOT_FOR_A_SEARCH = (
 def test_a_command_loads_only_what_it_uses(workspace: Path, environ: dict[str, str]) -> None:
     (workspace / "MEMORY.md").write_text("The kettle is blue.", encoding="utf-8")
     environ |= {"RECOLLECT_PROVIDER": "none", "RECOLLECT_WORKSPACE": str(workspace)}
+    environ |= {"RECOLLECT_RERANK_ENABLED": "false"}
     loaded_after(COMMAND.format(arguments=["index"]), environ)
 
     loaded = {

@@ -38,7 +38,6 @@ SKIPPED = ("recollect.__main__", "recollect.retrievers.l")
 """The program itself, and modules that load whole frameworks; they have no patterns."""
 BOUNDED = {
     "recollect.ingest.markdown._MARKUP": "a title is cut to four times MAX_TITLE_CHARS before",
-    "recollect.providers.remote.refusal._TITLE": "a page is cut to _TITLE_CHARS before",
     "recollect.text.terms._IDENTIFIER": "a word longer than MAX_TERM_CHARS is not looked at",
 }
 """Patterns that may be slower, because their text cannot be long."""
@@ -54,7 +53,7 @@ MADE_IN_FUNCTIONS: dict[str, Callable[[], Iterable[str | re.Pattern[str]]]] = {
     "shells/http/models.py": lambda: [r"\d{4}-\d{2}-\d{2}"],
     "text/globs.py": lambda: [each for each in globs._compiled("*a*[a-z]*?*") if each],
     "text/graphemes.py": lambda: [graphemes._word_end()],
-    "text/markers.py": list,  # all of them are in MARKERS
+    "text/safe.py": list,  # those of markers are in MARKERS
     "text/secrets/shapes.py": lambda: [
         *(shape.body for shape in shapes.DELIMITED),
         *(shapes._undelimited(is_word=is_word)[0] for is_word in (True, False)),

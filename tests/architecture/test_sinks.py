@@ -23,9 +23,8 @@ TERMINAL = {
     "shells/cli/output.py: rich.Console": 1,
     "shells/cli/output.py: sys.stderr": 3,
     "shells/cli/output.py: sys.stdout": 3,
-    # Through the guarded streams: the parser's own errors, and a question without our texts.
+    # Through the guarded streams: the parser's own errors.
     "shells/cli/__init__.py: error.show": 1,
-    "shells/cli/evaluate.py: click.prompt": 1,
     # No texts: the version, whether it is a terminal, a flush, the address that is served.
     "__main__.py: sys.stderr": 1,  # flushed
     "__main__.py: sys.stdout": 2,
@@ -44,10 +43,8 @@ PROMPTS = {
 NETWORK = {
     "shells/http/errors.py: super().__init__": 1,  # JsonResponse
     "shells/http/status.py: Response": 2,  # metrics: numbers; files of the page
-    "shells/mcp/resources.py: MCPError": 1,
     "shells/mcp/server.py: MCPError": 1,
     "shells/mcp/server.py: CallToolResult": 1,  # of a ToolResult
-    "shells/mcp/server.py: ReadResourceResult": 1,  # of Resources.text
 }
 """What answers a request."""
 PAGE = {
@@ -130,7 +127,7 @@ def test_every_answer_to_a_request_is_listed() -> None:
         if name_of(node.func) == "super().__init__" and "terminal_json" in ast.unparse(node):
             return "super().__init__"
         kinds = {"Response", "PlainTextResponse", "HTMLResponse", "StreamingResponse", "MCPError"}
-        return last if last in kinds | {"CallToolResult", "ReadResourceResult"} else None
+        return last if last in kinds | {"CallToolResult"} else None
 
     assert NETWORK == found(sink)
 

@@ -24,7 +24,6 @@ from recollect.types import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
 
     from recollect.ingest.batches import OpenAiBatches
     from recollect.providers.remote.provider import RemoteProvider
@@ -54,14 +53,13 @@ class Counter:
     vendor: Vendor
     desk: Desk
     server: VendorServer
-    cache: Path
     providers: list[RemoteProvider] = field(default_factory=list)
 
     def batches(self, *, dimensions: int = DIMENSIONS) -> OpenAiBatches:
         """A new process's view of the API."""
         remote = RemoteOptions(base_url=self.server.url + self.vendor.root)
         options = ProviderOptions(self.vendor.name, dimensions=dimensions, remote=remote)
-        provider = self.vendor.opener(options, cache=self.cache)
+        provider = self.vendor.opener(options)
         self.providers.append(provider)
         opened = batch_api(provider)
         assert opened is not None
@@ -69,11 +67,11 @@ class Counter:
 
 
 @pytest.fixture(params=VENDORS, ids=lambda vendor: vendor.name)
-def counter(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Counter]:
+def counter(request: pytest.FixtureRequest) -> Iterator[Counter]:
     vendor: Vendor = request.param
     desk = vendor.desk()
     with VendorServer(OpenAiFormat(), route=desk) as server:
-        counter = Counter(vendor, desk, server, tmp_path)
+        counter = Counter(vendor, desk, server)
         yield counter
         for provider in counter.providers:
             provider.close()
@@ -239,8 +237,8 @@ def test_a_batch_holds_no_more_than_its_vendor_and_one_download_take(counter: Co
     assert most * bytes_a_text < 256 * 1024 * 1024
 
 
-def test_vendors_without_a_batch_api_have_none(tmp_path: Path) -> None:
-    assert batch_api(open_mistral(ProviderOptions("mistral"), cache=tmp_path)) is None
+def test_vendors_without_a_batch_api_have_none() -> None:
+    assert batch_api(open_mistral(ProviderOptions("mistral"))) is None
 
 
 def test_what_is_handed_in_is_worded_by_the_providers_own_api(counter: Counter) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import socket
 import subprocess
@@ -115,63 +114,3 @@ def test_the_server_answers_several_clients(server: int) -> None:
     assert ticket["hits"][0]["citation"].startswith("memory/2024-12-11.md")
     assert ([], True) == (backups["degraded"], backups["confident"])
     assert {"error", "action"} == empty.keys()
-
-
-def test_a_provider_of_ones_own_is_chosen_by_its_entry_point(
-    checkout: Path, environ: dict[str, str], tmp_path: Path
-) -> None:
-    site = tmp_path / "site"
-    metadata = site / "own_provider-1.0.dist-info"
-    metadata.mkdir(parents=True)
-    example = ROOT / "examples" / "own_provider.py"
-    shutil.copy(example, site)
-    told = re.search(
-        r"\[project\.entry-points\.\"(.+)\"\]\n +(\w+) = \"(.+)\"", example.read_text()
-    )
-    assert told is not None
-    group, name, function = told.groups()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: own-provider\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text(f"[{group}]\n{name} = {function}\n")
-    chosen = {**environ, "PYTHONPATH": str(site), "RECOLLECT_PROVIDER": name}
-    asked = ("search", "notifikation ruoting", "--json")
-
-    command = ("-m", "recollect", "-w", "examples/workspace")
-    answer = json.loads(run(*command, *asked, folder=checkout, environ=chosen))
-
-    assert ("trigrams", "crc32", None) == (
-        answer["provider"],
-        answer["model"],
-        answer["degraded"],
-    )
-    # No word of the question is in the note: the letters found it.
-    assert "memory/protocols/notification-routing.md" == answer["results"][0]["path"]
-    assert answer["results"][0]["vectorScore"] > 0
-
-
-@pytest.mark.parametrize("example", ["langchain_rag.py", "llama_index_rag.py"])
-def test_an_answer_of_a_framework_is_made_from_the_notes(
-    example: str, checkout: Path, environ: dict[str, str]
-) -> None:
-    printed = run(
-        f"examples/{example}", "how do we keep backups safe?", folder=checkout, environ=environ
-    )
-
-    assert "memory/protocols/backups-and-restore.md#L1-L12" in printed
-    assert "A drill counts when a person" in printed
-
-
-def test_examples_are_short_and_listed() -> None:
-    listed = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
-
-    assert len(EXAMPLES) >= 5
-    for example in EXAMPLES:
-        assert len(example.read_text(encoding="utf-8").splitlines()) <= MOST_LINES, example
-        assert f"`{example.name}`" in listed
-
-
-def test_no_example_is_without_a_test() -> None:
-    assert [] == [
-        example.name
-        for example in EXAMPLES
-        if example.name not in Path(__file__).read_text(encoding="utf-8")
-    ]

@@ -11,5 +11,5 @@ from recollect.providers import names
 @pytest.fixture
 def hashed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A provider that needs no model, under the name of another."""
-    monkeypatch.setattr(names, "PROVIDERS", dict(names.PROVIDERS))
+    monkeypatch.setitem(names.PROVIDERS, hashing.NAME, names.PROVIDERS[hashing.NAME])
     hashing.register()

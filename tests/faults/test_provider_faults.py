@@ -58,8 +58,8 @@ class ScriptedProvider:
         del text
         return 1.0
 
-    def prepare(self, *, progress: Progress, retry: bool) -> None:
-        del progress, retry
+    def prepare(self) -> None:
+        pass
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Vectors:
         assert role is Role.DOCUMENT

@@ -27,7 +27,6 @@ def serving() -> Iterator[Serving]:
 @pytest.fixture(scope="session")
 def server(
     tmp_path_factory: pytest.TempPathFactory,
-    model_folder: Path,
     fill_home: Callable[[Path], None],
 ) -> Iterator[Command]:
     """One server over the indexed sample workspace, for tests that leave it as it is."""
@@ -37,7 +36,6 @@ def server(
         "HOME": str(folder / "user"),
         "PATH": os.environ["PATH"],
         "RECOLLECT_HOME": str(folder / "home"),
-        "RECOLLECT_LOCAL_MODEL_CACHE": str(model_folder.parent),
     }
     workspace = Path(shutil.copytree(SAMPLE, folder / "workspace"))
     with commands() as start:

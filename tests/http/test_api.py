@@ -307,15 +307,11 @@ def test_a_wrong_body_is_refused(body: bytes, message: str, server: Command) -> 
     assert message == answer.json()["error"]["message"]
 
 
-@pytest.mark.parametrize(
-    ("path", "hint"),
-    [("/api/serch", "Did you mean /api/search?"), ("/xyzzy", "See /openapi.json.")],
-)
-def test_a_path_that_leads_nowhere_names_the_nearest(path: str, hint: str, server: Command) -> None:
-    answer = server.get(path)
+def test_a_path_that_leads_nowhere_names_the_description(server: Command) -> None:
+    answer = server.get("/api/serch")
 
     assert 404 == answer.status_code
-    assert hint in answer.json()["error"]["action"]
+    assert "See /openapi.json." == answer.json()["error"]["action"]
 
 
 def test_a_file_that_is_not_there_is_a_404(server: Command) -> None:

@@ -10,8 +10,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.http.servers import inside
 from tests.support.waiting import wait_until
 
-from recollect.shells.http.metrics import Metrics, family
 from recollect.shells.http.server import ServeOptions
+from recollect.shells.http.state import Metrics, family
 from recollect.types import Mode
 from recollect.version import __version__
 

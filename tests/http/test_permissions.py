@@ -97,7 +97,7 @@ REQUESTS: dict[tuple[str, str], tuple[Asked, ...]] = {
         Asked({"since": "2031-01-01"}),
     ),
     ("GET", "/api/timeline"): (ANY, Asked({"scope": ADA}, for_bob=403)),
-    ("GET", "/api/map"): (ANY, Asked({"query": WORDS}), Asked({"scope": BOB}, for_ada=403)),
+    ("GET", "/api/map"): (ANY, Asked({}), Asked({"scope": BOB}, for_ada=403)),
     ("GET", "/api/related"): (
         Asked({"path": "memory/notes.md"}),
         Asked({"path": LEDGER}),

@@ -244,7 +244,8 @@ def test_threads_share_few_arenas_of_memory(sample: Path, environ: dict[str, str
         codes = {each.status_code for each in asked}
     threads = len(list(Path(f"/proc/{child.pid}/task").iterdir()))
     maps = Path(f"/proc/{child.pid}/maps").read_text(encoding="utf-8")
-    # The C library maps arenas at multiples of their largest size, 64 MiB.
+    # The C library maps arenas at multiples of 64 MiB; one that needs more, as with the models'
+    # states in it, gets another such part. Without a limit there would be one for each thread.
     starts = re.findall(r"^([0-9a-f]+)-\S+ rw-p 00000000 00:00 0 *$", maps, re.MULTILINE)
     arenas = [start for start in starts if int(start, 16) % (64 << 20) == 0]
     child.terminate()
@@ -255,4 +256,4 @@ def test_threads_share_few_arenas_of_memory(sample: Path, environ: dict[str, str
 
     assert (0, {200}) == (code, codes)
     assert threads > 4
-    assert len(arenas) <= 2, arenas
+    assert len(arenas) <= 4, arenas

@@ -38,7 +38,11 @@ def test_importance_multiplies_the_score_and_explains_itself(memory: Memory, wri
     assert pytest.approx(before[ENTRIES[0]] * (0.75 + 0.05 * 2), abs=1e-9) == after[ENTRIES[0]]
     assert [ENTRIES[1], ENTRIES[0]] == [best.text, other.text]
     assert other.trace is not None
-    parts = (other.trace.source, *(leg.contribution for leg in other.trace.legs.values()))
+    parts = (
+        other.trace.source,
+        other.trace.rerank,
+        *(leg.contribution for leg in other.trace.legs.values()),
+    )
     assert pytest.approx(other.score, abs=1e-6) == sum(parts)
     assert other.trace.source < 0
 
@@ -98,7 +102,7 @@ def test_a_note_that_another_one_replaces_comes_after_it(
     )
 
     assert ["memory/plan-b.md", "memory/plan-a.md"] == [
-        hit.path for hit in memory.search("launch with a party in the hall").hits
+        hit.path for hit in memory.search("launch with a party in the hall", tail=True).hits
     ]
 
 

@@ -6,42 +6,35 @@ import json
 import os
 import shutil
 import subprocess
-from typing import TYPE_CHECKING
+import sys
+from pathlib import Path
 
 import pytest
-from tests.support.commands import recollect_command
 
+from recollect import Memory
 from recollect.errors import ModelUnavailableError
 from recollect.providers.local import open_local
-from recollect.providers.models.manifest import ARCTIC_S, MS_MARCO_MINILM
+from recollect.providers.models import files
+from recollect.providers.models.files import models_folder
+from recollect.providers.models.manifest import EMBEDDER, READER
 from recollect.providers.options import ProviderOptions
-from recollect.types import Role, silent
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from recollect.types import Role
 
 
 @pytest.fixture
-def models(tmp_path: Path, model_folder: Path, reranker_folder: Path) -> Path:
-    """Private copies of the real models, in a cache of their own."""
-    for folder in (model_folder, reranker_folder):
-        shutil.copytree(folder, tmp_path / "models" / folder.name)
-    return tmp_path / "models"
+def models(tmp_path: Path) -> Path:
+    """A private copy of the installed models, which comes first on the path."""
+    return Path(shutil.copytree(models_folder(), tmp_path / "path" / "recollect_models"))
 
 
 @pytest.fixture
 def own(environ: dict[str, str], models: Path) -> dict[str, str]:
-    return {
-        **environ,
-        "RECOLLECT_LOCAL_MODEL_CACHE": str(models),
-        "PIP_NO_INDEX": "1",
-        "HF_HUB_OFFLINE": "1",
-    }
+    return {**environ, "PYTHONPATH": str(models.parent)}
 
 
 def run(workspace: Path, environ: dict[str, str], *arguments: str) -> tuple[int, str]:
     done = subprocess.run(
-        [*recollect_command(), "-w", str(workspace), *arguments],
+        [sys.executable, "-m", "recollect", "-w", str(workspace), *arguments],
         env=environ,
         capture_output=True,
         text=True,
@@ -65,20 +58,20 @@ def test_every_command_refuses_a_changed_model(
     embedded_sample: Path, own: dict[str, str], models: Path
 ) -> None:
     assert 0 == run(embedded_sample, own, "index")[0]
-    change(models / ARCTIC_S.folder / "model.onnx")
+    change(models / "embedder" / "model.onnx")
 
     status, probe = run(embedded_sample, own, "status", "--deep", "--json")
     ways = (("doctor",), ("doctor", "--verify"))
     found = {each: run(embedded_sample, own, *each) for each in ways}
     searched = run(embedded_sample, own, "search", "which port does the database use")
 
-    refused = "model.onnx does not match its published SHA-256"
+    refused = "cannot be used: it does not match its published SHA-256"
     assert (0, False) == (status, json.loads(probe)["probe"]["works"])
     assert refused in probe
     for code, text in found.values():
         assert 1 == code
         assert refused in text
-        assert "downloads the model again" in text
+        assert "pip install --force-reinstall --no-deps recollect-memory-search-models" in text
     assert refused in searched[1]
     assert "PORT" in searched[1].upper()  # keywords still answer
 
@@ -86,7 +79,7 @@ def test_every_command_refuses_a_changed_model(
 def test_doctor_checks_every_model_that_is_there_and_says_where_texts_go(
     embedded_sample: Path, own: dict[str, str], models: Path
 ) -> None:
-    change(models / ARCTIC_S.folder / "vocab.txt")
+    change(models / "vocab.txt")
 
     remote = {"RECOLLECT_PROVIDER": "openai", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
     chain = {"RECOLLECT_FALLBACK": "gemini", "RECOLLECT_LLM_PROVIDER": "anthropic"}
@@ -94,7 +87,7 @@ def test_doctor_checks_every_model_that_is_there_and_says_where_texts_go(
     _, alone = run(embedded_sample, own | {"OPENAI_API_KEY": "k" * 20}, "doctor")
 
     assert 1 == code
-    assert f"FAIL models: The model {ARCTIC_S.id}" in text
+    assert f"of the model {EMBEDDER.id} cannot be used" in text
     assert "notes and questions go to openai at http://127.0.0.1:9/v1" in text
     assert "if the providers before it fail on a new index" in text
     assert "gemini at https://generativelanguage.googleapis.com" in text
@@ -102,14 +95,11 @@ def test_doctor_checks_every_model_that_is_there_and_says_where_texts_go(
     assert "no text leaves this machine" in alone
 
 
-def test_what_is_loaded_is_what_was_hashed(
-    own: dict[str, str], models: Path, tmp_path: Path
-) -> None:
-    del own
-    options = ProviderOptions(provider="local", model_cache=models)
-    provider = open_local(options, cache=tmp_path)
-    provider.prepare(progress=silent, retry=False)
-    file = models / ARCTIC_S.folder / "model.onnx"
+def test_what_is_loaded_is_what_was_hashed(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(models.parent)
+    provider = open_local(ProviderOptions(provider="local"))
+    provider.prepare()
+    file = models / "embedder" / "model.onnx"
     change(file)
 
     assert (1, 384) == provider.embed(["a text"], role=Role.QUERY).shape
@@ -122,11 +112,27 @@ def test_a_changed_rerank_model_is_refused_and_the_order_stands(
     embedded_sample: Path, own: dict[str, str], models: Path
 ) -> None:
     run(embedded_sample, own, "index")
-    change(models / MS_MARCO_MINILM.folder / "model.onnx")
+    change(models / "reader" / "model.onnx")
 
     searched = run(embedded_sample, own, "search", "--rerank", "which port does the database use")
     code, text = run(embedded_sample, own, "doctor")
 
-    assert "model.onnx does not match its published SHA-256" in searched[1]
+    assert "cannot be used: it does not match its published SHA-256" in searched[1]
     assert 1 == code
-    assert f"FAIL models: The model {MS_MARCO_MINILM.id}" in text
+    assert f"of the model {READER.id} cannot be used" in text
+
+
+def test_without_the_package_keywords_answer_and_the_next_step_is_said(
+    embedded_sample: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "find_spec", lambda _: None)
+    with Memory.open(embedded_sample, environ=environ) as memory:
+        report = memory.sync()
+        found = memory.search("which port does the database use")
+        [first, *_] = memory.parts.verify_models()
+
+    assert found.hits
+    assert report.degraded
+    [why] = report.degraded.values()
+    assert "recollect-memory-search-models, which has the models, is not installed" in why.reason
+    assert why.action == first.action == "pip install recollect-memory-search-models"

@@ -100,7 +100,7 @@ def test_search_json_keeps_its_contract(cli: Cli, write: Callable[[str, str], Pa
     assert ("memory/2026-02-01.md", 1, 3) == (hit["path"], hit["startLine"], hit["endLine"])
     assert "memory/2026-02-01.md#L1-L3" == hit["citation"]
     assert (["Deploy"], "2026-02-01", "memory") == (hit["heading"], hit["date"], hit["source"])
-    assert ("hybrid", "local", "snowflake-arctic-embed-s", "calibrated", None) == (
+    assert ("hybrid", "local", "recollect-embedder", "calibrated", None) == (
         answer["mode"],
         answer["provider"],
         answer["model"],

@@ -136,7 +136,7 @@ def test_show_of_a_file_that_is_not_there_is_wrong_usage(cli: Cli) -> None:
 
 
 def test_path_names_every_place_and_whether_it_is_there(cli: Cli, tmp_path: Path) -> None:
-    cli.write('[local]\nmodel_cache = "~/models"\n')
+    cli.write("[local]\n")
 
     answer = cli.json("path", "--agent", "wren")
     text = cli("path").stdout
@@ -146,7 +146,6 @@ def test_path_names_every_place_and_whether_it_is_there(cli: Cli, tmp_path: Path
         answer["workspaceFile"]
     )
     assert str(tmp_path / "home" / "memory" / "wren.sqlite") == answer["index"]["path"]
-    assert str(tmp_path / "user" / "models") == answer["models"]["path"]
     assert ("wren", None) == (answer["agent"], answer["problem"])
     assert f"user file       {cli.user_file}\n" in text
     assert f"home            {tmp_path / 'home'}  (missing)\n" in text

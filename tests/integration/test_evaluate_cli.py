@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -156,93 +155,6 @@ def test_a_case_may_narrow_its_search(keyword: Cli, tmp_path: Path) -> None:
     assert 1.0 == answer["variants"][0]["abstention"]["unconfidentAbsent"]["mean"]
 
 
-def test_add_keeps_the_accepted_hits_as_a_case_once(keyword: Cli, sample: Path) -> None:
-    hits = as_json(keyword("search", "persistence", "--all", "--json"))["results"]
-
-    added = keyword("eval", "add", "persistence", "--accept", "2,1", "--kind", "vague")
-    again = keyword("eval", "add", "persistence", "--accept", "1,2")
-    absent = as_json(keyword("eval", "add", "licence plate", "--accept", "none", "--json"))
-
-    file = sample / "memory-cases.jsonl"
-    first, second = (json.loads(line) for line in file.read_text(encoding="utf-8").splitlines())
-    assert [(hits[1]["path"], hits[1]["startLine"]), (hits[0]["path"], hits[0]["startLine"])] == [
-        (place["path"], place["lines"][0]) for place in first["expected"]
-    ]
-    assert ("persistence", "vague") == (first["query"], first["kind"])
-    assert {"query": "licence plate", "expected": [], "kind": "question"} == second
-    assert f"  2  {hits[1]['score']:.3f} {hits[1]['path']}" in added.stdout
-    assert "Case 1 of" in added.stdout
-    assert "already" in again.stdout
-    assert (True, 2) == (absent["added"], absent["count"])
-    assert 0 == keyword("eval", file).returncode
-
-
-@pytest.mark.parametrize("accept", [(), ("--accept", "99"), ("--accept", "first")])
-def test_add_without_a_usable_choice_is_refused(
-    keyword: Cli, sample: Path, accept: tuple[str, ...]
-) -> None:
-    done = keyword("eval", "add", "persistence", *accept)
-
-    assert 2 == done.returncode
-    assert "accept" in done.stderr
-    assert not (sample / "memory-cases.jsonl").exists()
-
-
-def test_add_names_the_numbers_there_are(keyword: Cli) -> None:
-    done = keyword("eval", "add", "persistence", "--accept", "7")
-
-    assert 2 == done.returncode
-    assert "there are 4 hits, numbered from 1" in done.stderr
-    assert "  4  " in done.stdout
-
-
-def test_add_shows_the_hits_beside_the_json(keyword: Cli) -> None:
-    done = keyword("eval", "add", "persistence", "--accept", "1", "--json")
-
-    assert 1 == len(as_json(done)["expected"])
-    assert "  1  " in done.stderr
-
-
-def test_add_takes_places_by_hand(keyword: Cli, tmp_path: Path) -> None:
-    by_hand = ("--expect", "./memory/protocols/persistence.md:2-5", "--expect", "memory/gone.md")
-    to = ("--to", tmp_path / "mine.jsonl")
-
-    alone = keyword("eval", "add", "zzz", *by_hand, *to, "--json")
-    both = keyword("eval", "add", "persistence", "--accept", "1", *by_hand[:2], *to)
-    neither = keyword("eval", "add", "persistence", "--accept", "none", *by_hand, *to)
-    wrong = keyword("eval", "add", "persistence", "--expect", "memory/gone.md:5-2", *to)
-
-    place = {"path": "memory/protocols/persistence.md", "lines": [2, 5]}
-    assert [place, {"path": "memory/gone.md"}] == as_json(alone)["expected"]
-    (warning,) = as_json(alone)["warnings"]
-    assert warning.startswith("memory/gone.md is not an indexed file")
-    assert f"{warning}\n  → " in alone.stderr
-    _, second = to[1].read_text(encoding="utf-8").splitlines()
-    assert (2, place) == (len(json.loads(second)["expected"]), json.loads(second)["expected"][1])
-    assert (0, 2, 2) == (both.returncode, neither.returncode, wrong.returncode)
-    assert "--expect: memory/gone.md has no lines 5 to 2." in wrong.stderr
-
-
-def test_missing_folders_are_named_before_the_work_and_not_made(keyword: Cli, sample: Path) -> None:
-    done = keyword("eval", "add", "persistence", "--accept", "1", "--to", "gone/mine.jsonl")
-
-    assert (2, "") == (done.returncode, done.stdout)
-    assert "The folder gone does not exist.\n  → " in done.stderr
-    assert not (sample / "gone").exists()
-
-
-def test_a_file_that_cannot_be_written_ends_with_1_and_a_next_step(
-    keyword: Cli, tmp_path: Path
-) -> None:
-    long = tmp_path / ("c" * 250)  # the temporary file's name is longer than any may be
-
-    done = keyword("eval", "add", "persistence", "--accept", "1", "--to", long)
-
-    assert 1 == done.returncode
-    assert f"{long} cannot be written (File name too long).\n  → " in done.stderr
-    assert f".{long.name}" not in done.stderr
-
-
 def test_eval_says_how_little_few_cases_tell(keyword: Cli, tmp_path: Path) -> None:
     answer = {"query": "persistence", "expected": ["memory/protocols/persistence.md"]}
     one = write_cases(tmp_path / "one.jsonl", answer)
@@ -264,34 +176,10 @@ def test_eval_says_how_little_few_cases_tell(keyword: Cli, tmp_path: Path) -> No
     assert "claim too much" not in many.stdout
 
 
-def test_the_help_of_eval_names_the_options_of_its_run(keyword: Cli) -> None:
+def test_the_help_of_eval_names_its_options(keyword: Cli) -> None:
     done = keyword("eval", "--help")
 
     assert all(option in done.stdout for option in ("--compare", "-k,", "--json"))
-
-
-def test_add_asks_on_a_terminal(sample: Path, environ: dict[str, str], tmp_path: Path) -> None:
-    ours, theirs = pytest.importorskip("pty").openpty()
-    os.write(ours, b"the first\n99\n1\n")
-
-    done = subprocess.run(
-        [*recollect_command(), "eval", "add", "persistence", "--to", tmp_path / "mine.jsonl"],
-        cwd=sample,
-        env={**environ, "RECOLLECT_PROVIDER": "none"},
-        stdin=theirs,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-    )
-
-    assert 0 == done.returncode, done.stderr
-    assert "  1  " in done.stderr
-    assert 3 == done.stderr.count("Which hits answer it?")
-    assert "Error: give numbers such as 1,3, or none" in done.stderr
-    assert "there are 4 hits, numbered from 1" in done.stderr
-    (line,) = (tmp_path / "mine.jsonl").read_text(encoding="utf-8").splitlines()
-    assert 1 == len(json.loads(line)["expected"])
 
 
 def test_tune_leaves_good_settings_alone(keyword: Cli, sample: Path) -> None:

@@ -190,21 +190,6 @@ def test_facts_that_supersede_each_other_are_told_once(memory: Memory, written: 
     assert [] == problems(memory)
 
 
-def test_what_an_expired_fact_replaced_stays_withdrawn_when_it_is_pruned(
-    memory: Memory, written: Write
-) -> None:
-    written(
-        "other.md",
-        f"- ~~Tea~~ <!-- {ONE} valid-until=2026-01-02 superseded-by={TWO} -->\n"
-        f"- Coffee <!-- {TWO} valid-from=2026-01-02 expires=2026-01-03 supersedes={ONE} -->\n",
-    )
-
-    pruned = memory.facts.prune(dry_run=False)
-
-    assert [TWO] == [each.id for each in pruned]
-    assert ([], []) == (held(memory), problems(memory))
-
-
 def test_unreadable_kinds_and_numbers_are_told_in_words(memory: Memory, written: Write) -> None:
     written("other.md", f"- a <!-- {ONE} by=santa -->\n- b <!-- {TWO} confidence=much -->\n")
 

@@ -172,33 +172,6 @@ def test_a_memory_that_begins_because_none_was_found_says_where(run: Run, tmp_pa
     assert ("", "") == (again.stderr, named.stderr)
 
 
-def test_facts_are_imported_as_export_prints_them(run: Run, tmp_path: Path) -> None:
-    run("remember", "The wifi is Alpha")
-    run("remember", "Tea is in the tin")
-    file = tmp_path / "facts.jsonl"
-    file.write_text(run("facts", "export").stdout, encoding="utf-8")
-    wrong = tmp_path / "wrong.jsonl"
-    wrong.write_text('{"id": "f-06e5p3v8m1q0z", "text": 1}', encoding="utf-8")
-
-    brought = run("-w", str(tmp_path), "facts", "import", str(file))
-    refused = run("-w", str(tmp_path), "facts", "import", str(wrong))
-
-    assert "2 added, 0 already known\n" == brought.stdout
-    assert "Line 1 is not a fact: 'text' is not text" in refused.stderr
-
-
-def test_importing_tells_of_contradictions(memory: Memory) -> None:
-    alpha = memory.facts.remember("The wifi is Alpha", value="Alpha", **ABOUT).fact
-    other = {
-        "id": "f-06e5p3v8m1q0z", "text": "The wifi is Beta",
-        "entity": "wifi", "key": "name", "value": "Beta",
-    }  # fmt: skip
-
-    plan = memory.facts.import_jsonl([json.dumps(other)])
-
-    assert [("f-06e5p3v8m1q0z", (alpha,))] == [(each.id, rest) for each, rest in plan.contradicting]
-
-
 def test_an_empty_list_says_which_day_or_what_was_left_out(run: Run, memory: Memory) -> None:
     tea = memory.facts.remember("Tea is in the tin").fact
     jar = memory.facts.remember("Tea is in the jar").fact

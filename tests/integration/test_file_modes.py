@@ -59,8 +59,6 @@ def open_to_others(place: Path) -> dict[str, str]:
 
 
 def commands(tmp_path: Path) -> list[list[str]]:
-    exported = tmp_path / "facts.jsonl"
-    exported.write_text("", encoding="utf-8")
     cases = tmp_path / "cases.jsonl"
     expected = ["memory/2026-01-02.md"]
     asked = [{"query": f"mooring {number}", "expected": expected} for number in range(20)]
@@ -77,7 +75,6 @@ def commands(tmp_path: Path) -> list[list[str]]:
         ["sessions", "forget", "5f0c"],
         ["sessions", "list"],
         ["facts", "list"],
-        ["facts", "import", str(exported)],
         ["ingest", "--paths", "memory/*.md"],
         ["status"],
         ["doctor", "--verify"],

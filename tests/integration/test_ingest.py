@@ -275,3 +275,23 @@ def test_without_a_language_model_the_command_says_what_to_set(
 
     assert 1 == done.returncode
     assert "llm.provider" in done.stderr
+
+
+def test_ingest_is_a_command_of_facts_and_works_by_its_short_name(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
+) -> None:
+    write_files(write)
+    env = {**environ, "RECOLLECT_LLM_PROVIDER": "openai"}
+    answers = [
+        subprocess.run(
+            [*recollect_command(), "-w", str(workspace), *name, "--dry-run", "--json"],
+            env=env,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for name in (("facts", "ingest"), ("ingest",))
+    ]
+
+    assert json.loads(answers[0])["files"]
+    assert answers[0] == answers[1]

@@ -120,9 +120,8 @@ UNNAMED = {
 
 
 @pytest.fixture
-def tampered(tmp_path: Path, model_folder: Path, reranker_folder: Path) -> Path:
+def tampered(tmp_path: Path, model_folder: Path) -> Path:
     """A folder with the local model, one of whose files differs."""
-    del reranker_folder  # a way needs it in the cache
     folder = Path(shutil.copytree(model_folder, tmp_path / "models"))
     (folder / "vocab.txt").write_text("changed\n", encoding="utf-8")
     return folder

@@ -9,11 +9,9 @@ import re
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 import click
 import pytest
-from mcp.shared.exceptions import MCPError
 from tests.http.servers import commands as commands_served
 from tests.mcp.serving import talk, text_of
 from tests.support.commands import recollect_command
@@ -57,7 +55,6 @@ def hostile(workspace: Path, environ: dict[str, str]) -> Path:
         "openclaw.json": json.dumps(
             {"agents": {"defaults": {"memorySearch": {"provider": BAD, f"x{BAD}": BAD}}}}
         ),
-        "facts.jsonl": json.dumps({"id": BAD, "text": BAD}),
     }
     for path, text in files.items():
         (workspace / path).parent.mkdir(parents=True, exist_ok=True)
@@ -96,20 +93,17 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "config path": ((), ("-w", BAD)),
     "config set": (("extra_paths", BAD), (BAD, BAD), ("provider", BAD)),
     "config show": (("--all",), (BAD,)),
-    "doctor": ((), ("--verify",), (f"--prune-cache={BAD}",)),
-    "eval add": (("boat", "--accept", "1"), ("boat", "--expect", BAD), ("boat", "--to", BAD)),
-    "eval run": ((), (BAD,), ("--tune",)),
+    "doctor": ((), ("--verify",)),
+    "eval": ((), (BAD,), ("--tune",)),
     "facts export": ((),),
     "facts forget": ((BAD,),),
-    "facts import": (("facts.jsonl",), (BAD,)),
     "facts list": ((), ("--category", BAD), ("--scope", BAD), ("--as-of", BAD)),
-    "facts prune": (("--dry-run",),),
     "facts show": ((FACT,), (BAD,)),
     "facts supersede": ((FACT, BAD), (FACT, "--undo")),
     "get": ((NAME,), ("memory/boat.md",), (BAD,), (f"memory/{BAD}.md:{BAD}",), ("a", BAD)),
     "hook": (("prompt",), ("session-start",), (BAD,), ("--budget", BAD)),
     "index": (("--force",), (BAD,)),
-    "ingest": (("--dry-run", "--paths", BAD),),
+    "facts ingest": (("--dry-run", "--paths", BAD),),
     "install": (("claude", "--print"), (BAD,)),
     "recall": (("boat",), (BAD,), ("boat", "--form", BAD)),
     "remember": ((f"The boat {FOR_TERMINALS.replace(chr(0), '')} is old.",), ("x", "--scope", BAD)),
@@ -258,14 +252,6 @@ def test_no_tool_returns_what_a_model_or_a_terminal_obeys(
             for arguments in given:
                 result = await client.call_tool(tool, arguments)
                 said += [result.structured_content, text_of(result)]
-        resources = await client.list_resources()
-        said += [resource.name for resource in resources.resources]
-        for resource in resources.resources:
-            read = await client.read_resource(resource.uri)
-            said += [getattr(each, "text", "") for each in read.contents]
-        with pytest.raises(MCPError) as missing:
-            await client.read_resource(f"memory:///{quote(HOSTILE)}")
-        said.append(str(missing.value))
 
         for text in strings_in(said):
             assert [] == OBEYED.findall(text), text

@@ -34,7 +34,7 @@ def test_nothing_is_written_to_the_home(
 
     assert ["memory/a.md"] == [hit.path for hit in memory.search("fox").hits]
     assert "ram:" == memory.status().index.location
-    assert memory.cache_status() is None
+    assert memory.status().cache is None
     assert not (tmp_path / "home").exists()
 
 

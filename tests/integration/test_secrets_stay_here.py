@@ -117,7 +117,7 @@ def test_prompts_hold_no_secrets(
 
 
 def test_every_vendor_sends_through_the_same_place() -> None:
-    """Only the module that redacts makes requests, and only the downloader opens addresses."""
+    """Only the module that redacts makes requests."""
     root = Path(recollect.__file__).parent
     makers = set()
     for file in root.rglob("*.py"):
@@ -136,6 +136,5 @@ def test_every_vendor_sends_through_the_same_place() -> None:
     assert {
         "providers/remote/server.py",
         "providers/remote/connection.py",
-        "providers/models/download.py",
         "hosting/push.py",  # hides secrets itself: tests/postgres/test_push.py
     } >= makers

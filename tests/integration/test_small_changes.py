@@ -12,7 +12,7 @@ from tests.support.statements import counted_steps
 from recollect import Memory
 from recollect.errors import RequestRefusedError
 from recollect.providers import names
-from recollect.stores.sqlite import seal, vec
+from recollect.stores.sqlite import scan, seal
 from recollect.stores.sqlite.scan import NumpyScan
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ FEW, MANY = 20, 300
 @pytest.fixture(autouse=True)
 def coded_early(monkeypatch: pytest.MonkeyPatch) -> None:
     """Vectors are compared by codes and chunks are in segments, as in a large index."""
-    monkeypatch.setattr(vec, "NumpyScan", partial(NumpyScan, exact_limit=10))
+    monkeypatch.setattr(scan, "NumpyScan", partial(NumpyScan, exact_limit=10))
     monkeypatch.setattr(seal, "SIZES", seal.Sizes(tail=8))
-    monkeypatch.setattr(names, "PROVIDERS", dict(names.PROVIDERS))
+    monkeypatch.setitem(names.PROVIDERS, hashing.NAME, names.PROVIDERS[hashing.NAME])
     hashing.register()
 
 

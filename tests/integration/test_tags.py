@@ -129,11 +129,11 @@ def test_facts_below_a_tag_are_listed_with_it(memory: Memory) -> None:
     ("front", "expected"),
     [
         (f"---\ntags: [{', '.join(map(str, range(205)))}]\n---\n", "not searched: 5 tags (after"),
-        (f"---\nabout: {'long ' * 500}\n---\n", "499 characters (after the first 2000)"),
+        (f"---\nabout: {'long ' * 500}\n---\n", "507 characters (after the first 2000)"),
         (f"---\naliases: [{'name, ' * 500}]\n---\n", ": 499 characters (after"),
         (
             f"---\ntags: [{', '.join(map(str, range(205)))}]\nabout: {'long ' * 500}\n---\n",
-            "5 tags (after the first 200, or too long) and 499 characters",
+            "5 tags (after the first 200, or too long) and 507 characters",
         ),
     ],
 )

@@ -32,15 +32,10 @@ class Agents:
         self.environ = {
             **environ,
             "PATH": f"{node}:{programs / 'node_modules' / '.bin'}:/usr/bin:/bin",
-            # The agents pass no other variables on, so the settings are in a file.
-            "RECOLLECT_CONFIG": str(self.home / "recollect.toml"),
             "ANTHROPIC_API_KEY": "nobody-s",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_AUTOUPDATER": "1",
         }
-        cache = self.environ.pop("RECOLLECT_LOCAL_MODEL_CACHE")
-        settings = self.home / "recollect.toml"
-        settings.write_text(f'local.model_cache = "{cache}"\n', encoding="utf-8")
 
     def run(self, *command: str | Path, **more: str) -> str:
         """Run a program to its good end; return what it printed."""

@@ -75,13 +75,13 @@ def test_hits_are_as_many_and_as_good_as_asked_or_configured(run: Any) -> None:
     asked, configured, plain, best = run("""
         const scores = async (query, options) => (await memoryWith(query).search("deploy", options))
           .map((hit) => hit.score);
-        const asked = await scores({ maxResults: 2 }, { maxResults: 9 });
+        const asked = await scores({ maxResults: 2 }, { maxResults: 4 });
         const floor = asked[2] - 0.0001;  // scores are rounded
         const best = await scores({ maxResults: 9 }, { minScore: floor });
         print([asked.length, await scores({ maxResults: 2 }, {}), await scores({}, {}), best]);
     """)
 
-    assert (9, 2, 6) == (asked, len(configured), len(plain))
+    assert (4, 2, 6) == (asked, len(configured), len(plain))
     assert 3 == len(best)
 
 

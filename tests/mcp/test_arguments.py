@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recollect.errors import UsageError
-from recollect.shells.mcp.arguments import parse_arguments
-from recollect.shells.mcp.tools import TOOLS, Tool
+from recollect.shells.mcp.tools import TOOLS, Tool, parse_arguments
 
 if TYPE_CHECKING:
     from recollect.types import Argument

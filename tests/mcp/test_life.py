@@ -459,13 +459,11 @@ def test_what_a_note_says_stays_data(
         found = await client.call_tool("memory_search", {"query": "boat"})
         read = await client.call_tool("memory_get", {"path": "memory/boat.md"})
         fetched = await client.call_tool("fetch", {"id": "memory/boat.md"})
-        resource = await client.read_resource("memory:///memory/boat.md")
         texts = [text_of(found), text_of(read)]
         bodies = [
             found.structured_content["results"][0]["snippet"],
             read.structured_content["text"],
             text_of(fetched),
-            getattr(resource.contents[0], "text", ""),
         ]
 
         assert [1, 1] == [text.count("</recollect-memory") for text in texts]

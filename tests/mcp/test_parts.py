@@ -16,10 +16,11 @@ from recollect.shells.cli.serve import parse_address
 from recollect.shells.mcp.render import (
     excerpt_failed,
     excerpt_result,
+    path_of,
     search_failed,
     search_result,
+    uri_of,
 )
-from recollect.shells.mcp.resources import path_of, uri_of
 from recollect.shells.parse import Location, parse_location
 from recollect.text.size import estimate_tokens
 from recollect.types import Degradation, Hit, Mode, Results, SourceKind
@@ -163,7 +164,7 @@ def test_trouble_is_said_in_words_for_the_user() -> None:
     )
 
     assert [
-        "No hit stands out: the answer may not be in memory. Say so instead of guessing.",
+        "Weak matches: answer only if one of them says it.",
         (
             "Tell the user: memory was searched by keywords only, so other wordings are missed: "
             "No key. Set a key."

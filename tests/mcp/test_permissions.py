@@ -1,4 +1,4 @@
-"""Who may do what: every tool and resource, with a scope, a token and the right to write.
+"""Who may do what: every tool, with a scope, a token and the right to write.
 
 Another user's facts must not show in any answer, not even as a count, a size or a date: every
 answer is the same whether they have facts or not.
@@ -20,7 +20,6 @@ from tests.support.waiting import PATIENCE_SECONDS
 
 from recollect import AsyncMemory, Memory
 from recollect.shells.mcp.calls import Calls
-from recollect.shells.mcp.resources import Resources, uri_of
 from recollect.shells.mcp.server import McpOptions
 from recollect.shells.mcp.tools import TOOLS
 from recollect.shells.serving import ServedMemory
@@ -102,9 +101,6 @@ def answers(
         await memory.wait_for_first_sync()
         calls, tools = Calls(memory, scopes=frozenset({ADA})), {each.name: each for each in TOOLS}
         said: dict[tuple[str, int], Any] = {}
-        resources = Resources(memory)
-        said["resources", 0] = (json.dumps(await resources.page(None)), False)
-        said["resources", 1] = (await resources.text(uri_of(LEDGER)), False)
         for name, requests in CALLS.items():
             for number, given in enumerate(requests):
                 result = await calls.call(tools[name], json.loads(_filled(given, ids)))

@@ -94,8 +94,7 @@ def test_a_file_of_facts_shows_those_of_the_server_only(
         await synced(client)
         read = await answer(client, "memory_get", path=path)
         fetched = await answer(client, "fetch", id=path)
-        resource = await client.read_resource("memory:///memory/facts/fact.md")
-        for text in (read["text"], fetched["text"], getattr(resource.contents[0], "text", "")):
+        for text in (read["text"], fetched["text"]):
             assert FACTS["global"] in text
             assert FACTS["user:ada"] in text
             assert "Bob" not in text

@@ -1,4 +1,4 @@
-"""Every tool and resource over stdio, asked by the SDK's own client of the real process."""
+"""Every tool over stdio, asked by the SDK's own client of the real process."""
 
 from __future__ import annotations
 
@@ -251,33 +251,6 @@ def test_search_and_fetch_have_the_shapes_of_connectors(
         ).removesuffix("\n")
 
     talk(embedded_sample, environ, conversation)
-
-
-def test_resources_are_listed_page_by_page_and_read(
-    write: Callable[[str, str], Path], workspace: Path, plain: Mapping[str, str]
-) -> None:
-    for number in range(150):
-        write(f"memory/note {number:03}.md", f"# Note {number}\n\nNumber {number}.\n")
-
-    async def conversation(client: Client) -> None:
-        await synced(client)
-        first = await client.list_resources()
-        second = await client.list_resources(cursor=first.next_cursor)
-        listed = [*first.resources, *second.resources]
-        read = await client.read_resource("memory:///memory/note%20149.md")
-
-        assert (100, 50, None) == (
-            len(first.resources), len(second.resources), second.next_cursor,
-        )  # fmt: skip
-        assert 150 == len({resource.uri for resource in listed})
-        assert "memory:///memory/note%20000.md" == listed[0].uri
-        assert "# Note 149\n\nNumber 149." == getattr(read.contents[0], "text", None)
-        for address in ("memory:///../outside.md", "file:///etc/passwd", "memory:///gone.md"):
-            with pytest.raises(MCPError) as refused:
-                await client.read_resource(address)
-            assert -32002 == refused.value.error.code
-
-    talk(workspace, plain, conversation)
 
 
 def test_an_answer_keeps_to_its_tokens_and_names_what_it_left_out(

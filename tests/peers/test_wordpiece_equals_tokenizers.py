@@ -81,5 +81,5 @@ def test_the_one_difference_is_that_control_tokens_in_a_text_are_text(
     steered = Tokenizer.from_str(peer.to_str())
     steered.add_special_tokens(["[CLS]", "[SEP]", "[UNK]", "[PAD]", "[MASK]"])
 
-    assert [ours.sep_id] == steered.encode("[SEP]").ids
+    assert [ours.end_id] == steered.encode("[SEP]").ids
     assert peer.encode("[ sep ]").ids == ours.ids("[SEP]")

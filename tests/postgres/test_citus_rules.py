@@ -30,7 +30,7 @@ from tests.support.postgres import host_of, server_of
 
 from recollect.ingest.lease import beat, give_back, take
 from recollect.stores import notes, postgres
-from recollect.stores.base import DocumentWrite, Holder, SpaceTexts, published_in
+from recollect.stores.base import DocumentWrite, Holder, SpaceTexts, SpaceVectors, published_in
 from recollect.stores.postgres import keyword
 from recollect.stores.postgres.adapt import register
 from recollect.stores.postgres.connect import Session, parameters, run
@@ -93,7 +93,6 @@ def _embed_and_search(store: PostgresStore) -> None:
     for space in (SPACE, OTHER):
         store.put_vectors(space, digests=digests, vectors=vectors, words=[b"code"] * 3)
         store.missing(SpaceTexts(space), limit=9)
-        store.missing(SpaceTexts(space, other=OTHER), limit=9)
     store.put_space(SPACE, background=Background(0.1, 0.1))
     store.put_space(SPACE, publish=True)
     assert SPACE in store.spaces()
@@ -109,7 +108,7 @@ def _embed_and_search(store: PostgresStore) -> None:
         found = keyword_pool(store, ["lamp", "boat"], scope=scope, limit=9).keys
         near = vector_pool(store, SPACE, vector=vectors[0], scope=scope, limit=9).keys
         unit = np.eye(1, 8, dtype=np.float32)
-        store.propose(["lamp", "shed"], vectors={SPACE: unit}, scope=scope, limit=9)
+        store.propose(["lamp", "shed"], asked=SpaceVectors(SPACE, unit), scope=scope, limit=9)
         store.load([*found, *near], terms=["lamp"], fingerprint=SPACE)
         store.load(found, terms=["lamp"], fingerprint=None)
         store.word_codes(SPACE, keys=found)
@@ -130,7 +129,7 @@ def _keep_and_lease(store: PostgresStore) -> None:
     notes.workspace_of(store)
     store.status(SpaceTexts(SPACE, media=True), audience=frozenset({"global"}))
     store.status(SpaceTexts(SPACE))
-    store.coverage(SpaceTexts(SPACE, other=OTHER))
+    store.coverage(SpaceTexts(SPACE))
     store.version()
     store.spaces()
     store.holds()

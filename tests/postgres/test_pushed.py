@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recollect.facts.record import Fact
-    from recollect.hosting.memory import PushedMemory
+    from recollect.hosting.host import PushedMemory
 
 NOTE = "memory/2026-02-01.md"
 

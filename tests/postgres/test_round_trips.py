@@ -20,6 +20,7 @@ from recollect.providers import names
 from recollect.search.answer import search
 from recollect.search.embed import AskedVectors
 from recollect.search.options import SearchOptions
+from recollect.stores.base import SpaceVectors
 from recollect.stores.postgres import open_database
 from recollect.stores.pushed import PushedChange
 from recollect.stores.ram import RamStore
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
     from recollect.stores.postgres import PostgresStore
 
 SPACE = Fingerprint("test", "trips", 8, "plain")
-OTHER = Fingerprint("test", "other trips", 8, "plain")
-ASKED = {each: np.eye(1, 8, dtype=np.float32) for each in (SPACE, OTHER)}
+ASKED = SpaceVectors(SPACE, np.eye(1, 8, dtype=np.float32))
 TERMS = ["lamp", "shed", "boat"]
 
 
@@ -50,10 +50,10 @@ class Given:
 
 @pytest.fixture
 def watched(address: str, tenant: str) -> Iterator[tuple[PostgresStore, Callable[[], int]]]:
-    """A store with notes in two spaces, and what returns the round trips since it was asked."""
+    """A store with notes, and what returns the round trips since it was asked."""
     with relaying(address) as relay, open_database(relay.address, tenant=tenant) as store:
         fill(store)
-        store.propose(TERMS, vectors=ASKED, scope=Scope(), limit=5)  # learns which tables exist
+        store.propose(TERMS, asked=ASKED, scope=Scope(), limit=5)  # learns which tables exist
         before = relay.round_trips
 
         def since() -> int:
@@ -71,8 +71,7 @@ def fill(store: Store) -> None:
         put_document(store, document_of(path), [chunk_of(path, text)], recipe="r")
         digest = digest_of(text.encode())
         vector = np.eye(8, dtype=np.float32)[number : number + 1]
-        for space in (SPACE, OTHER):
-            store.put_vectors(space, digests=[digest], vectors=vector)
+        store.put_vectors(SPACE, digests=[digest], vectors=vector)
     store.put_space(SPACE, publish=True)
 
 
@@ -82,13 +81,14 @@ def test_both_legs_propose_in_one_round_trip_and_loading_is_a_second(
     store, since = watched
     with store.snapshot():
         begun = since()
-        found = store.propose(TERMS, vectors=ASKED, scope=Scope(), limit=5)
+        found = store.propose(TERMS, asked=ASKED, scope=Scope(), limit=5)
         proposed = since()
-        keys = sorted({*found.keyword.keys, *found.near[SPACE].pools[0].keys})
+        assert found.near is not None
+        keys = sorted({*found.keyword.keys, *found.near.pools[0].keys})
         store.load(keys, terms=TERMS, fingerprint=SPACE)
         loaded = since()
 
-    assert 3 == len(found.keyword.keys) == len(found.near[OTHER].pools[0].keys)
+    assert 3 == len(found.keyword.keys) == len(found.near.pools[0].keys)
     assert 1 == begun
     assert 1 + 1 == proposed  # the frequencies of the terms, then everything that is proposed
     assert 1 == loaded
@@ -98,12 +98,12 @@ def test_a_whole_search_waits_five_times(
     watched: tuple[PostgresStore, Callable[[], int]],
 ) -> None:
     store, since = watched
-    asked = AskedVectors(Given(), ASKED[SPACE])  # type: ignore[arg-type]
+    asked = AskedVectors(Given(), ASKED.vectors)  # type: ignore[arg-type]
 
     found = search(
         Query("lamp in the shed", 3),
         store=store,
-        asked=[asked],
+        asked=asked,
         options=SearchOptions(),
         today=date(2026, 1, 1),
     )
@@ -115,7 +115,7 @@ def test_a_whole_search_waits_five_times(
 def test_a_whole_request_to_a_server_waits_eight_times(
     address: str, environ: dict[str, str], tenant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(names, "PROVIDERS", dict(names.PROVIDERS))
+    monkeypatch.setitem(names.PROVIDERS, hashing.NAME, names.PROVIDERS[hashing.NAME])
     hashing.register()
     with relaying(host_of(address)) as relay:
         port = psycopg.conninfo.conninfo_to_dict(relay.address)["port"]
@@ -153,10 +153,11 @@ def test_what_is_proposed_at_once_is_what_the_legs_propose(
     fill(ram)
 
     def places(each: Store) -> list[object]:
-        found = each.propose(TERMS, vectors=ASKED, scope=Scope(), limit=5)
-        keys = [found.keyword.keys, *(near.pools[0].keys for near in found.near.values())]
+        found = each.propose(TERMS, asked=ASKED, scope=Scope(), limit=5)
+        assert found.near is not None
+        keys = [found.keyword.keys, *(pool.keys for pool in found.near.pools)]
         shown = [each.load(some, terms=(), fingerprint=None).paths for some in keys]
-        return [found.keyword.corpus, shown, [near.space for near in found.near.values()]]
+        return [found.keyword.corpus, shown, found.near.space]
 
     assert places(ram) == places(store)
 
@@ -165,12 +166,13 @@ def test_a_question_of_another_length_is_not_compared(
     watched: tuple[PostgresStore, Callable[[], int]],
 ) -> None:
     store, _ = watched
-    longer = {SPACE: np.eye(1, 16, dtype=np.float32)}
+    longer = SpaceVectors(SPACE, np.eye(1, 16, dtype=np.float32))
 
     for each in (store, RamStore()):
         if each is not store:
             fill(each)
-        found = each.propose(TERMS, vectors=longer, scope=Scope(), limit=5)
+        found = each.propose(TERMS, asked=longer, scope=Scope(), limit=5)
 
-        assert not found.near[SPACE].is_comparable
+        assert found.near is not None
+        assert not found.near.is_comparable
         assert 3 == len(found.keyword.keys)

@@ -42,7 +42,6 @@ def questions() -> list[str]:
 def memories(
     address: str,
     tmp_path_factory: pytest.TempPathFactory,
-    model_folder: Path,
     fill_home: Callable[[Path], None],
 ) -> Iterator[dict[str, Memory]]:
     home = tmp_path_factory.mktemp("home")
@@ -50,7 +49,6 @@ def memories(
     environ = {
         "HOME": str(tmp_path_factory.mktemp("user")),
         "RECOLLECT_HOME": str(home),
-        "RECOLLECT_LOCAL_MODEL_CACHE": str(model_folder.parent),
     }
     agent = tmp_path_factory.mktemp("agent").parent.name + "-same-answers"
     opened = {

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from recollect.facts.entry import exported, format_entry, imported, parse_entry
+from recollect.facts.entry import format_entry, parse_entry
 from recollect.facts.page import BulletIds, edited, parse_page
 from recollect.facts.record import CATEGORIES, NO_SUCCESSOR, DecayClass, Fact, Provenance, mint_id
 from recollect.facts.scope import audience_of
@@ -146,14 +146,6 @@ def test_what_is_neutralised_ends_no_block(text: str) -> None:
 @given(st.text(string.ascii_letters + string.digits + " .,;:!?()éßñ日本語שלום\n"))
 def test_plain_text_stays_as_it_is(text: str) -> None:
     assert text == neutralised(text)
-
-
-@given(st.lists(facts(), max_size=3, unique_by=lambda fact: fact.id))
-def test_facts_come_back_from_json_lines(given_facts: list[Fact]) -> None:
-    lines = list(exported(given_facts))
-
-    assert tuple(given_facts) == imported(lines)
-    assert all(1 == len(line.splitlines()) for line in lines)
 
 
 @given(TEXTS)

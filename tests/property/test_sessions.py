@@ -15,8 +15,8 @@ from recollect.sessions.clean import RECALLED, flatten, without_blocks, without_
 from recollect.sessions.find import format_of, header_of
 from recollect.sessions.openclaw import excluded_sessions, without_envelope, without_reply_tag
 from recollect.sessions.project import LABELS, ProjectOptions, document_of, pack, project, wrap
-from recollect.sessions.read import read_lines, reader_of
 from recollect.sessions.rows import row_of, whole_lines
+from recollect.sessions.source import read_lines, reader_of
 from recollect.sessions.transcript import TranscriptFormat
 from recollect.text.graphemes import MAX_CLUSTER_CHARS, is_boundary
 from recollect.text.redact import redact

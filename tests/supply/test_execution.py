@@ -10,7 +10,7 @@ import pytest
 import sqlite_vec
 from tests.docs.pages import ROOT
 
-from recollect.stores.sqlite.vec import EngineMissingError, SqliteVec
+from recollect.stores.sqlite.scan import EngineMissingError, SqliteVec
 
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 DECODERS = {"pickle", "marshal", "shelve", "dill", "joblib", "cloudpickle", "imp", "runpy"}
@@ -61,7 +61,7 @@ def test_every_python_that_is_started_ignores_the_modules_of_the_current_folder(
         and any("executable" in ast.unparse(each) for each in node.elts[:1])
     ]
 
-    assert {"spawn.py", "download.py", "agents.py"} == {name for name, _ in started}
+    assert {"worker.py", "agents.py"} == {name for name, _ in started}
     assert [] == [(name, words) for name, words in started if words[1:] != ["'-P'"]]
 
 

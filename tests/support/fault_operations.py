@@ -6,7 +6,6 @@ an index knows the path of its workspace.
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from dataclasses import dataclass
@@ -55,14 +54,12 @@ OPERATIONS = (
     Operation("remember", ("remember", "Ada sails on Mondays", "--category", "pattern")),
     Operation("supersede", ("facts", "supersede", "{Friday}", "{tea}")),
     Operation("forget", ("facts", "forget", "{tea}")),
-    Operation("facts import", ("facts", "import", "{disk}/user/facts.jsonl")),
     Operation("sessions import", ("sessions", "import", "{disk}/user/export")),
     Operation("sessions forget", ("sessions", "forget", "--yes", CONVERSATION), disk="imported"),
     Operation("config set", ("config", "set", "mmr.enabled", "false")),
     Operation("install", ("install", "claude")),
     Operation("install --undo", ("install", "claude", "--undo"), disk="installed"),
     Operation("reset", ("reset", "--yes")),
-    Operation("cache prune", ("doctor", "--prune-cache", "0")),
     Operation("verify", ("doctor", "--verify")),
     Operation("status", ("status",)),
 )
@@ -136,13 +133,6 @@ class Disks:
         _write(user / ".config" / "recollect" / "config.toml", _SETTINGS)
         _write(user / ".claude.json", _CLAUDE)
         shutil.copytree(EXPORTS / "chatgpt", user / "export")
-        fact = {
-            "id": "f-d1w0000000900",
-            "text": "The tide turns at noon",
-            "category": "fact",
-            "created": "2026-03-05T09:00:00Z",
-        }
-        _write(user / "facts.jsonl", json.dumps(fact) + "\n")
 
     def _facts(self) -> None:
         facts = self.disk / "workspace" / "memory" / "facts"

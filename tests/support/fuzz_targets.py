@@ -25,7 +25,6 @@ from tests.support.fuzz_samples import (
     CASE,
     CONVERSATIONS,
     EXTRACTED,
-    FACT,
     OPENCLAW,
     ROWS,
 )
@@ -38,7 +37,6 @@ from recollect.config.openclaw import translate
 from recollect.config.schema import SETTINGS
 from recollect.errors import RecollectError
 from recollect.evaluate.cases import read_cases
-from recollect.facts.entry import exported, imported
 from recollect.facts.extract.answer import parse_facts
 from recollect.facts.page import edited, parse_page, visible_text
 from recollect.facts.record import derive_id
@@ -54,13 +52,12 @@ from recollect.sessions.clean import RECALLED, flatten, without_blocks, without_
 from recollect.sessions.exported import conversations_of
 from recollect.sessions.find import format_of, header_of
 from recollect.sessions.project import ProjectOptions, document_of, project
-from recollect.sessions.read import read_lines, reader_of
 from recollect.sessions.rows import row_of, whole_lines
+from recollect.sessions.source import read_lines, reader_of
 from recollect.sessions.transcript import TranscriptFormat
 from recollect.shells.http.parameters import invalid
-from recollect.shells.mcp.arguments import parse_arguments
-from recollect.shells.mcp.resources import path_of, uri_of
-from recollect.shells.mcp.tools import tools_for
+from recollect.shells.mcp.render import path_of, uri_of
+from recollect.shells.mcp.tools import parse_arguments, tools_for
 from recollect.shells.parse import parse_location
 from recollect.text.claims import compare_claims
 from recollect.text.date_words import window
@@ -175,7 +172,7 @@ def _sessions(*more: str) -> tuple[str, ...]:
         "sessions/clean.py",
         "sessions/rows.py",
         "sessions/find.py",
-        "sessions/read.py",
+        "sessions/source.py",
     )
 
 
@@ -262,8 +259,6 @@ def ledger(choices: Choices) -> None:
     if facts:
         rewritten = edited(page, changed={page.entries[0].first: facts[0]}, added=facts[:1])
         assert parse_page(name, rewritten, derive=derive_id).entries
-        again = imported(exported({fact.id: fact for fact in facts}.values()))
-        assert {fact.id for fact in facts} == {fact.id for fact in again}
 
 
 def _bullets(choices: Choices) -> str:
@@ -272,16 +267,6 @@ def _bullets(choices: Choices) -> str:
         fields = "".join(f" {choices.word()}={choices.word()}" for _ in range(choices.below(6)))
         lines.append(f"- {choices.text(5)} <!-- {fields} -->\n")
     return "".join(lines)
-
-
-@target("facts/entry.py", "facts/record.py", share=100)
-def facts_import(choices: Choices) -> None:
-    if choices.below(4) == 0:
-        lines = choices.rest().decode("utf-8", "replace").splitlines()
-    else:
-        lines = [json.dumps(choices.changed(FACT)) for _ in range(1 + choices.below(3))]
-    facts = imported(lines)
-    assert {fact.id for fact in facts} == {fact.id for fact in imported(exported(facts))}
 
 
 @target("facts/extract/answer.py", "text/json_objects.py", share=130)
@@ -338,7 +323,7 @@ def openclaw_config(choices: Choices) -> None:
     assert found.agents
 
 
-@target("shells/mcp/tools.py", "shells/mcp/arguments.py", "shells/parse.py", share=100)
+@target("shells/mcp/tools.py", "shells/parse.py", share=100)
 def mcp_arguments(choices: Choices) -> None:
     tool = choices.one_of(tools_for(read_only=False))
     given = choices.record(2)
@@ -422,7 +407,7 @@ _GLOB_PARTS = (
 )  # fmt: skip
 
 
-@target("text/ignore.py", "ingest/walk.py", share=30)
+@target("text/globs.py", "ingest/walk.py", share=30)
 def ignore_file(choices: Choices) -> None:
     lines = [
         "".join(choices.one_of(_GLOB_PARTS) for _ in range(choices.below(12))) for _ in range(4)
@@ -433,7 +418,7 @@ def ignore_file(choices: Choices) -> None:
         is_ignored("a/b/a.md")
 
 
-@target("text/safe.py", "text/markers.py", "text/terminal.py", share=12)
+@target("text/safe.py", "text/terminal.py", share=12)
 def output(choices: Choices) -> None:
     text = choices.raw_or_text()
     safe = neutralised(text)

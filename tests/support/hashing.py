@@ -13,10 +13,9 @@ from recollect.types import Background, Fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from recollect.providers.options import ProviderOptions
-    from recollect.types import Progress, Role, Vectors
+    from recollect.types import Role, Vectors
 
 NAME = "ollama"  # in the place of one that the settings accept
 DIMENSIONS = 64
@@ -34,7 +33,7 @@ class HashingProvider:
         del text
         return 1.0
 
-    def prepare(self, *, progress: Progress, retry: bool) -> None:
+    def prepare(self) -> None:
         """Do nothing."""
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Vectors:
@@ -53,9 +52,9 @@ class HashingProvider:
         """Do nothing."""
 
 
-def open_hashing(options: ProviderOptions, *, cache: Path) -> HashingProvider:
+def open_hashing(options: ProviderOptions) -> HashingProvider:
     """Return the provider."""
-    del options, cache
+    del options
     return HashingProvider()
 
 

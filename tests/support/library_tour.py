@@ -27,8 +27,6 @@ def tour(memory: Memory) -> dict[str, Callable[[], object]]:
         "recall": lambda: memory.recall("green lamp", budget_tokens=400),
         "get": lambda: memory.get("MEMORY.md"),
         "status": memory.status,
-        "cache_status": memory.cache_status,
-        "prune_cache": memory.prune_cache,
         "paths": memory.paths,
         "verify": memory.verify,
         "verify_store": memory.parts.verify_store,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.stores.base import DocumentWrite, VectorPool
+from recollect.stores.base import DocumentWrite, SpaceVectors, VectorPool
 from recollect.types import Chunk, Document, SourceKind, Stat, digest_of
 
 if TYPE_CHECKING:
@@ -62,13 +62,13 @@ def keyword_pool(
     store: Store, terms: Sequence[str], *, scope: Scope, limit: int, stop: Collection[str] = ()
 ) -> KeywordPool:
     """Return what the keyword leg proposes."""
-    return store.propose(terms, vectors={}, scope=scope, limit=limit, stop=stop).keyword
+    return store.propose(terms, asked=None, scope=scope, limit=limit, stop=stop).keyword
 
 
 def vector_pool(
     store: Store, fingerprint: Fingerprint, *, vector: Vector, scope: Scope, limit: int
 ) -> VectorPool:
     """Return what the vector leg proposes for one vector."""
-    vectors = {fingerprint: vector[np.newaxis]}
-    found = store.propose((), vectors=vectors, scope=scope, limit=limit).near
-    return found[fingerprint].pools[0] if found else VectorPool((), ())
+    asked = SpaceVectors(fingerprint, vector[np.newaxis])
+    found = store.propose((), asked=asked, scope=scope, limit=limit).near
+    return found.pools[0] if found else VectorPool((), ())

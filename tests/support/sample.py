@@ -16,12 +16,11 @@ ROOT = Path(__file__).parent.parent.parent
 SAMPLE = ROOT / "examples" / "workspace"
 
 
-def embed_sample(shared: Path, *, models: Path) -> Callable[[Path], None]:
+def embed_sample(shared: Path) -> Callable[[Path], None]:
     """Return a function that puts the sample's vectors into the cache of a home.
 
     Args:
         shared: a folder that all workers of the run share.
-        models: the folder with the embedding model.
 
     """
     home = shared / "embedded-sample"
@@ -29,8 +28,7 @@ def embed_sample(shared: Path, *, models: Path) -> Callable[[Path], None]:
         fcntl.flock(lock, fcntl.LOCK_EX)  # the first worker embeds, the others wait
         if not home.exists():
             environ = {"RECOLLECT_HOME": str(home), "HOME": str(home)}
-            settings = {"local.model_cache": str(models)}
-            with Memory.open(SAMPLE, environ=environ, settings=settings) as memory:
+            with Memory.open(SAMPLE, environ=environ) as memory:
                 memory.sync()
 
     def fill(other: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.vendors.gemini import GeminiFormat, requests_in
@@ -77,7 +76,7 @@ class KnownVendor:
             variables=Variables({self.variable: key} if key else {}),
             **changes,  # type: ignore[arg-type]
         )
-        return self.opener(options, cache=Path())
+        return self.opener(options)
 
 
 def _plain(request: Request) -> object:

@@ -53,13 +53,12 @@ def chromium() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def sample_server(
     tmp_path_factory: pytest.TempPathFactory,
-    model_folder: Path,
     fill_home: Callable[[Path], None],
 ) -> Iterator[Server]:
     """The sample workspace with a conversation, facts, cases and hostile notes."""
     folder = tmp_path_factory.mktemp("page")
     fill_home(folder / "home")
-    environ = private_environ(folder, models=model_folder.parent)
+    environ = private_environ(folder)
     environ["RECOLLECT_SOURCES"] = "memory,sessions"
     workspace = vault.copy_sample(folder / "wren")
     vault.write_hostile(workspace)

@@ -78,12 +78,11 @@ def served(workspace: Path, environ: Mapping[str, str], *options: str) -> Iterat
             child.stdout.close()
 
 
-def private_environ(folder: Path, *, models: Path) -> dict[str, str]:
-    """Return an environment that shares nothing with the user's but the model."""
+def private_environ(folder: Path) -> dict[str, str]:
+    """Return an environment that shares nothing with the user's."""
     return {
         "HOME": str(folder / "user"),
         "PATH": os.environ["PATH"],
         "RECOLLECT_HOME": str(folder / "home"),
-        "RECOLLECT_LOCAL_MODEL_CACHE": str(models),
         "TZ": "UTC",
     }

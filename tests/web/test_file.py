@@ -38,7 +38,7 @@ def test_the_lines_of_the_hit_are_marked_numbered_and_in_sight(tab: Tab) -> None
 
 def test_notes_that_mean_something_similar_are_named_beside_the_open_one(tab: Tab) -> None:
     tab.open("file", path="memory/protocols/backups-and-restore.md")
-    related = tab.find(".related a").filter(has_text="Restore drill")
+    related = tab.find(".related a").filter(has_text="Rule changed")
     related.click()
 
     expect(tab.find("h1")).to_have_text("memory/2026-09-18.md")

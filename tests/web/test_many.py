@@ -11,17 +11,16 @@ from tests.web.serving import private_environ, served
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from tests.web.serving import Server
     from tests.web.tab import Tab
 
 
 @pytest.fixture(scope="session")
-def big_server(tmp_path_factory: pytest.TempPathFactory, model_folder: Path) -> Iterator[Server]:
+def big_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A thousand days of notes; their vectors are made up, see the vault."""
     folder = tmp_path_factory.mktemp("big")
-    environ = private_environ(folder, models=model_folder.parent)
+    environ = private_environ(folder)
     vault.write_big(folder / "years")
     vault.index_big(folder / "years", environ=environ)
     with served(folder / "years", environ) as server:
@@ -40,10 +39,10 @@ def test_results_come_while_typing(opened: Callable[..., Tab], big_server: Serve
 def test_the_map_shows_a_part_and_says_so(opened: Callable[..., Tab], big_server: Server) -> None:
     tab = opened(big_server)
     tab.open("map")
-    expect(tab.find(".map-head")).to_contain_text(f"5,000 of {vault.BIG_CHUNKS:,} chunks shown")
+    expect(tab.find(".map-head")).to_contain_text(f"2,500 of {vault.BIG_CHUNKS:,} chunks shown")
     without = tab.find("canvas").evaluate("canvas => canvas.toDataURL()")
     tab.box.fill("where is the lantern")
-    expect(tab.find(".near a")).to_have_count(12)
+    expect(tab.find(".near a").first).to_be_visible()
 
     assert without != tab.find("canvas").evaluate("canvas => canvas.toDataURL()")
 

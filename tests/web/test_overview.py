@@ -11,9 +11,8 @@ from tests.web.serving import private_environ
 from tests.web.vault import copy_sample
 
 from recollect import Memory
-from recollect.browse.labels import LabelText, name_groups
-from recollect.browse.layout import grouped, lay_out, trust, widest
-from recollect.errors import QueryError, UsageError
+from recollect.browse.layout import NEIGHBOURS, evenly, lay_out, widest
+from recollect.errors import UsageError
 from recollect.stores.base import published_in
 from recollect.types import Leg, Scope
 
@@ -21,22 +20,46 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    import numpy.typing as npt
+
 WORDS = {"provider": "none"}
 
 
 @pytest.fixture(scope="session")
 def wren(
     tmp_path_factory: pytest.TempPathFactory,
-    model_folder: Path,
     fill_home: Callable[[Path], None],
 ) -> Iterator[Memory]:
     """The sample workspace, embedded by the real model."""
     folder = tmp_path_factory.mktemp("overview")
     fill_home(folder / "home")
-    environ = private_environ(folder, models=model_folder.parent)
+    environ = private_environ(folder)
     with Memory.open(copy_sample(folder / "wren"), environ=environ) as memory:
         memory.sync()
         yield memory
+
+
+def trust(vectors: npt.NDArray[np.float32], places: npt.NDArray[np.float64]) -> float:
+    """Return the trustworthiness of a map, from 0 to 1 (Venna and Kaski 2001), on a sample.
+
+    1 if the points nearest to a point are its nearest by meaning; about 0.5 if they are random.
+    """
+    count, k = len(vectors), min(NEIGHBOURS, (len(vectors) - 1) // 2)
+    if k < 1 or 2 * count - 3 * k - 1 <= 0:
+        return 1.0
+    sample = evenly(count, 400)
+    centred = vectors - vectors.mean(axis=0)
+    units = centred / np.linalg.norm(centred, axis=1, keepdims=True)
+    rows = np.arange(len(sample))[:, None]
+    distances = -(units[sample] @ units.T)
+    distances[rows[:, 0], sample] = -np.inf
+    ranks = np.empty(distances.shape, np.intp)
+    ranks[rows, np.argsort(distances, axis=1, kind="stable")] = np.arange(count)
+    apart = np.square(places[sample][:, None, :] - places[None, :, :]).sum(axis=2)
+    apart[rows[:, 0], sample] = np.inf
+    shown = np.argpartition(apart, k - 1, axis=1)[:, :k]
+    strangers = np.maximum(ranks[rows, shown] - k, 0).sum()
+    return float(1 - 2 * strangers / (len(sample) * k * (2 * count - 3 * k - 1)))
 
 
 def test_a_map_starts_on_the_axes_of_an_exact_decomposition() -> None:
@@ -55,7 +78,7 @@ def test_a_map_keeps_neighbours_that_two_axes_do_not(wren: Memory) -> None:
     vectors = wren.parts.store.load(keys.tolist(), terms=(), fingerprint=fingerprint).vectors
 
     straight = trust(vectors, widest(vectors))
-    laid_out = trust(vectors, lay_out(vectors).places)
+    laid_out = trust(vectors, lay_out(vectors))
 
     assert straight < 0.8
     assert laid_out > straight + 0.08
@@ -72,37 +95,24 @@ def test_trust_is_one_for_a_perfect_map_and_a_half_for_a_random_one() -> None:
     assert pytest.approx(0.5, abs=0.05) == trust(flat, rng.normal(size=(300, 2)))
 
 
-def test_a_map_of_a_few_notes_keeps_neighbours_too() -> None:
-    rng = np.random.default_rng(5)
-    topics = np.repeat(rng.normal(size=(4, 16)), 4, axis=0)
-    vectors = (topics + rng.normal(scale=0.3, size=(16, 16))).astype(np.float32)
+def test_maps_of_a_few_notes_keep_neighbours_too() -> None:
+    kept = []
+    for seed in range(10):  # of so few, one alone may be badly placed
+        rng = np.random.default_rng(seed)
+        topics = np.repeat(rng.normal(size=(4, 16)), 4, axis=0)
+        vectors = (topics + rng.normal(scale=0.3, size=(16, 16))).astype(np.float32)
+        kept.append(trust(vectors, lay_out(vectors)))
 
-    assert trust(vectors, lay_out(vectors).places) > 0.8
+    assert np.mean(kept) > 0.75
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5])
 def test_a_few_vectors_have_places_too(count: int) -> None:
     vectors = np.eye(5, dtype=np.float32)[:count]
-    places = lay_out(vectors).places
+    places = lay_out(vectors)
 
     assert (count, 2) == places.shape
     assert np.isfinite(places).all()
-    assert count == len(grouped(places))
-
-
-def test_groups_are_named_by_the_words_that_tell_them_apart() -> None:
-    def texts(*bodies: str) -> list[LabelText]:
-        return [LabelText("Notes", body) for body in bodies]
-
-    named = name_groups(
-        [
-            texts("The backups are nightly", "Restore a backup first", "Our backup failed"),
-            texts("The cat eats herring", "Herring again", "No herrings"),
-            texts("我们的自行车", "自行车坏了"),
-        ]
-    )
-
-    assert [("backup",), ("herring",), ("自行车",)] == [words[:1] for words in named]
 
 
 def test_texts_about_one_thing_lie_nearer_to_each_other_than_to_the_rest(wren: Memory) -> None:
@@ -116,44 +126,24 @@ def test_texts_about_one_thing_lie_nearer_to_each_other_than_to_the_rest(wren: M
 
 
 def test_a_map_is_the_same_every_time_and_within_bounds(wren: Memory) -> None:
-    first = wren.overview.map("what does the cat eat")
-    again = wren.overview.map("what does the cat eat")
+    first = wren.overview.map()
+    again = wren.overview.map()
 
     assert first == again
     assert all(abs(point.x) <= 1 and abs(point.y) <= 1 for point in first.points)
     assert first.total == wren.status().index.chunks
-    # Those in other scripts have vectors of another model, which cannot be drawn with these.
-    other_scripts = ("memory/zh/", "memory/ja/")
-    assert not any(point.path.startswith(other_scripts) for point in first.points)
-    assert 0.8 < first.trust < 1
-    assert len(first.points) == sum(group.size for group in first.groups)
-    assert all(group.words for group in first.groups)
+    assert any(point.path.startswith("memory/zh/") for point in first.points)
 
 
-def test_a_query_lies_among_its_nearest_and_they_are_those_of_the_vector_leg(
-    wren: Memory,
-) -> None:
-    drawn = wren.overview.map("what does the cat eat")
-    hits = wren.search("what does the cat eat", legs=[Leg.VECTOR], max_results=5).hits
-    nearest = [
-        (drawn.points[place].path, drawn.points[place].start_line) for place in drawn.nearest
-    ]
-
-    assert drawn.query is not None
-    assert 12 == len(nearest)
-    assert {(hit.path, hit.start_line) for hit in hits[:3]} <= set(nearest)
-
-
-def test_a_sample_is_spread_evenly_and_holds_the_nearest_all_the_same(wren: Memory) -> None:
+def test_a_sample_is_spread_evenly(wren: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = wren.overview.map()
-    part = wren.overview.map(most=50)
-    asked = wren.overview.map("what does the cat eat", most=50)
+    monkeypatch.setattr("recollect.browse.overview.MAX_LAID_OUT", 50)
+    with wren.reader() as other:
+        part = other.overview.map()
 
     assert (50, whole.total) == (len(part.points), part.total)
     assert whole.points[0].path == part.points[0].path
     assert whole.points[-1].path == part.points[-1].path
-    assert 50 < len(asked.points) <= 62
-    assert 12 == len(asked.nearest)
 
 
 def test_a_map_follows_the_index(wren: Memory) -> None:
@@ -170,14 +160,6 @@ def test_a_map_follows_the_index(wren: Memory) -> None:
     assert before == wren.overview.map().total
 
 
-def test_a_query_in_a_script_the_model_does_not_read_is_not_placed(wren: Memory) -> None:
-    drawn = wren.overview.map("猫吃什么")
-
-    assert drawn.query is None
-    assert drawn.points
-    assert "does not support this writing system" in (drawn.degraded or {})[Leg.VECTOR].reason
-
-
 def test_without_vectors_the_map_says_why_it_is_empty(
     workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
 ) -> None:
@@ -185,11 +167,9 @@ def test_without_vectors_the_map_says_why_it_is_empty(
     with Memory.open(workspace, environ=environ, settings=WORDS) as memory:
         memory.sync()
         drawn = memory.overview.map()
-        asked = memory.overview.map("anchor")
 
     assert () == drawn.points
     assert "the provider is none" in (drawn.degraded or {})[Leg.VECTOR].reason
-    assert drawn == asked
 
 
 def test_days_are_counted_by_source_and_what_has_none_apart(
@@ -250,14 +230,7 @@ def test_facts_of_other_scopes_are_neither_counted_nor_listed(
 
 def test_arguments_out_of_range_are_refused(workspace: Path, environ: dict[str, str]) -> None:
     with Memory.open(workspace, environ=environ, settings=WORDS) as memory:
-        with pytest.raises(UsageError, match="most must be from 1 to 20000"):
-            memory.overview.map(most=0)
         with pytest.raises(UsageError, match="limit must be"):
             memory.overview.documents(limit=5000)
         with pytest.raises(UsageError, match="offset must be at least 0"):
             memory.overview.documents(offset=-1)
-
-
-def test_an_empty_query_is_refused(wren: Memory) -> None:
-    with pytest.raises(QueryError):
-        wren.overview.map("  ")

@@ -13,7 +13,6 @@ from tests.web.serving import private_environ, served
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from tests.web.serving import Server
     from tests.web.tab import Tab
@@ -30,10 +29,10 @@ MOST_BYTES = 150_000
 
 
 @pytest.fixture(scope="module")
-def shown_server(tmp_path_factory: pytest.TempPathFactory, model_folder: Path) -> Iterator[Server]:
+def shown_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The sample workspace as its owner would have it."""
     folder = tmp_path_factory.mktemp("shown")
-    environ = private_environ(folder, models=model_folder.parent)
+    environ = private_environ(folder)
     environ["RECOLLECT_SOURCES"] = "memory,sessions"
     workspace = vault.copy_sample(folder / "wren", cases=39)
     vault.add_conversation(workspace, home=folder / "user")

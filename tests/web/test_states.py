@@ -22,9 +22,9 @@ TOKEN = "a-token-for-the-page-0123456789"  # noqa: S105 - of this test alone
 
 
 @pytest.fixture
-def own_environ(tmp_path: Path, model_folder: Path) -> dict[str, str]:
+def own_environ(tmp_path: Path) -> dict[str, str]:
     """Nothing is embedded: these servers start at once."""
-    environ = private_environ(tmp_path, models=model_folder.parent)
+    environ = private_environ(tmp_path)
     return {**environ, "RECOLLECT_PROVIDER": "none"}
 
 

@@ -30,7 +30,7 @@ class Recollect(Program):
 
     def search(self, question: str, watch: Watch) -> list[str]:
         """Search; others get the vector of a question from a server, so embedding is left out."""
-        request = SearchRequest(question, max_results=WANTED, sync=False)
+        request = SearchRequest(question, max_results=WANTED, tail=True, sync=False)
         started = self.memory.parts.start_search(request)
         with watch.paused():
             embedded = self.memory.parts.embed_search(started)

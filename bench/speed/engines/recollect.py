@@ -57,9 +57,9 @@ class Recollect(Engine):
 
     def write_facts(self) -> None:
         """Write the ledger of the workspace."""
-        self._open("none")
-        self.memory.facts.import_jsonl(self.corpus.facts())
-        self.memory.close()
+        page = self.place.workspace / "memory" / "facts" / "other.md"
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text("".join(self.corpus.facts()), encoding="utf-8")
 
     def open(self) -> None:
         """Open with the vectors that are given."""
@@ -72,7 +72,7 @@ class Recollect(Engine):
             given_vectors.DIMENSIONS: str(self.place.shape.dimensions),
         }
         given_vectors.register()
-        settings = {"provider": provider, "cache.max_megabytes": 0}
+        settings = {"provider": provider, "cache.max_megabytes": 0, "rerank.enabled": False}
         self.memory = Memory.open(self.place.workspace, settings=settings)
         self._parts: dict[str, list[float]] = {}
 
@@ -96,6 +96,7 @@ class Recollect(Engine):
         request = SearchRequest(
             query=f'{question.text} "{question.phrase}"' if ask.phrase else question.text,
             max_results=WANTED,
+            tail=True,
             source=ask.source,
             since=ask.since,
             before=ask.before,

@@ -1,25 +1,31 @@
 """Keeps an index fresh in its own thread: syncs at the start, after changes, and at intervals.
 
-It also notices that the index itself was deleted or emptied, and rebuilds it.
+It also notices that the index itself was deleted or emptied, and rebuilds it. A command that ends
+before its work does leaves the rest to a process of its own: `spawn`.
 
 Start and stop are explicit; a stopped worker leaves no thread and no open file behind.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import os
+import subprocess
+import sys
 import threading
 from typing import TYPE_CHECKING, Protocol
 
 from recollect.errors import RecollectError, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from recollect.background.watch import Watcher
     from recollect.reports import Report
     from recollect.types import Progress, Step
+
 
 _LOG = logging.getLogger(__name__)
 _RETRY_SECONDS = 30.0  # after a sync that failed
@@ -151,3 +157,33 @@ class Worker:
     def _leave(self, _sentence: str) -> None:
         """Do not wait for the other process inside the sync, where nothing could stop it."""
         raise _InterruptedError
+
+
+def spawn(arguments: Sequence[str], *, environ: Mapping[str, str]) -> int:
+    """Start `recollect` with these arguments, detached; return its process id.
+
+    Keys travel in the environment, never in the arguments that a process list shows. `-P` keeps
+    the current folder off the module path: it may be someone else's workspace with a `click.py`.
+    """
+    started = subprocess.Popen(  # noqa: S603 - our own program
+        [sys.executable, "-P", "-m", "recollect", *arguments],
+        env=dict(environ),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # the end of this terminal is not its end
+        close_fds=True,
+    )
+    # It outlives this process; without this the interpreter would warn that nothing waited for it.
+    started.returncode = 0
+    if os.name != "nt":
+        # If this process outlives it, as a server does, something has to collect its exit status.
+        threading.Thread(
+            target=_reap, args=(started.pid,), name="recollect-spawned", daemon=True
+        ).start()
+    return started.pid
+
+
+def _reap(pid: int) -> None:
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, 0)

@@ -7,33 +7,27 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.browse.labels import LabelText, name_groups
-from recollect.browse.layout import MAX_LAID_OUT, PlaneLayout, evenly, grouped, lay_out, trust
+from recollect.browse.layout import MAX_LAID_OUT, evenly, lay_out
 from recollect.errors import UsageError, explains_system_failures
 from recollect.ingest.sync import rebuilds
-from recollect.records import dataclass
 from recollect.reports import (
     Amounts,
     ChunkMap,
-    MapGroup,
-    MapPlace,
     MapPoint,
     Related,
     RelatedNote,
     Timeline,
 )
-from recollect.search.embed import Serving, StoredSpaces, choose_provider, embed_question
-from recollect.search.interpret import Question, term_question
-from recollect.search.propose import retrieve
-from recollect.search.request import make_query, source_kind
+from recollect.search.request import required_tags, source_kind
+from recollect.stores.base import SpaceVectors, published_in
 from recollect.stores.synchronized import synchronized
 from recollect.text.days import day_of
 from recollect.text.globs import escaped
 from recollect.text.tags import shown_tags, tags_whole_document
-from recollect.types import ChunkKey, Degradation, Leg, Scope, SourceKind, silent
+from recollect.types import ChunkKey, Degradation, Leg, Scope, SourceKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import date, datetime
     from threading import RLock
 
@@ -46,10 +40,7 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
-MAX_POINTS = 20_000  # beyond this a screen has fewer pixels than there are points
 MAX_DOCUMENTS = 1000  # on one page
-_READ_FOR_NAMES = 40  # texts of a group whose words may become its name
-_NEAREST = 12  # chunks named beside a query
 MAX_RELATED = 50
 _PASSAGES = 8  # of a document, whose neighbours are looked for
 _NEIGHBOURS = 24  # of each passage; some are of the document itself
@@ -61,15 +52,6 @@ _NO_PROVIDER = Degradation(
     "Nothing embeds texts here: the provider is none.",
     action='Set provider = "local", or another one, and run `recollect index`.',
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _Map:
-    """A map without a query, and what it was made from."""
-
-    layout: PlaneLayout
-    keys: tuple[ChunkKey, ...]
-    drawn: ChunkMap
 
 
 @explains_system_failures
@@ -92,7 +74,7 @@ class Overview:
         self._chain = chain
         self._audience = audience
         self._now = now
-        self._map: _Map | None = None
+        self._map: ChunkMap | None = None
         self._map_origin: object = None
         """Differs if the map would."""
 
@@ -107,6 +89,7 @@ class Overview:
         since: date | str | None = None,
         before: date | str | None = None,
         path: str | None = None,
+        tags: Sequence[str] | str = (),
         scopes: Iterable[str] = (),
     ) -> Documents:
         """Return the documents that can be found, newest first, undated last.
@@ -118,6 +101,7 @@ class Overview:
             since: only documents dated on or after this day: a date, or `2026-02-01`, `last week`.
             before: only documents dated before this day.
             path: only files that match this glob.
+            tags: only notes with all of these tags.
             scopes: also facts of these scopes, besides the global ones.
 
         Raises:
@@ -133,6 +117,7 @@ class Overview:
             since=day_of(since),
             before=day_of(before),
             path=path,
+            tags=required_tags(tags),
         )
         return self._store.documents(scope, limit=limit, offset=offset)
 
@@ -158,16 +143,16 @@ class Overview:
         _check(limit, name="limit", low=1, high=MAX_RELATED)
         scope = self._scope(scopes)
         within = replace(scope, path=escaped(path))
-        fingerprint = self._fullest_space(within)
+        fingerprint = published_in(self._store.spaces())
         if fingerprint is None:
             return Related((), {Leg.VECTOR: self._why_none()})
         own = self._store.embedded(fingerprint, scope=within)
         _, vectors = self._embedded(own[evenly(len(own), _PASSAGES)], fingerprint)
         proposals = self._store.propose(
-            (), vectors={fingerprint: vectors}, scope=scope, limit=_NEIGHBOURS
+            (), asked=SpaceVectors(fingerprint, vectors), scope=scope, limit=_NEIGHBOURS
         )
         cosines: dict[ChunkKey, float] = {}
-        for pool in proposals.near[fingerprint].pools if proposals.near else ():
+        for pool in proposals.near.pools if proposals.near else ():
             for key, cosine in zip(pool.keys, pool.cosines, strict=True):
                 cosines[key] = max(cosine, cosines.get(key, -1.0))
         chunks, _ = self._embedded(cosines, fingerprint)
@@ -188,118 +173,31 @@ class Overview:
 
     @synchronized
     @rebuilds
-    def map(
-        self, query: str | None = None, *, most: int = 5000, scopes: Iterable[str] = ()
-    ) -> ChunkMap:
+    def map(self, *, scopes: Iterable[str] = ()) -> ChunkMap:
         """Return chunks as points, close together if they mean similar things.
 
-        Args:
-            query: placed by the same projection, with the chunks nearest to it.
-            most: the most points; of more chunks every second, third or so is shown.
-            scopes: also facts of these scopes, besides the global ones.
-
-        Raises:
-            UsageError: `most` is out of range.
-            QueryError: the query is empty.
-
+        Of more than MAX_LAID_OUT every second, third or so is shown. `scopes` adds facts besides
+        the global ones.
         """
-        _check(most, name="most", low=1, high=MAX_POINTS)
         scope = self._scope(scopes)
-        fingerprint = self._fullest_space(scope)
-        if query is None:
-            if fingerprint is None:
-                return _empty_map(self._why_none())
-            return self._map_of(fingerprint, scope=scope, most=most).drawn
-        spaces = StoredSpaces.of(self._store, chain=self._chain)
-        if fingerprint is not None and fingerprint == spaces.second:
-            serving = Serving(self._chain.second(spaces.held))
-        else:
-            serving = choose_provider(spaces, chain=self._chain, progress=silent)
-        fingerprint = serving.provider.fingerprint if serving.provider else fingerprint
+        fingerprint = published_in(self._store.spaces())
         if fingerprint is None:
-            return _empty_map(serving.degradation or self._why_none())
-        found = self._map_of(fingerprint, scope=scope, most=most)
-        if serving.provider is None:
-            why = serving.degradation or _NO_PROVIDER
-            return replace(found.drawn, degraded={Leg.VECTOR: why})
-        asked = make_query(query, max_results=_NEAREST, scope=scope, legs=[Leg.VECTOR])
-        pools = retrieve(
-            Question(asked, term_question(asked.text)),
-            store=self._store,
-            asked=[embed_question(asked, serving.provider)],
-            limit=_NEAREST,
-        )
-        if not pools.spaces:
-            return replace(found.drawn, degraded=pools.degraded or None)
-        (near,) = pools.spaces
-        return self._with_query(
-            found, near.vectors[:1], nearest=near.pool.keys, fingerprint=fingerprint
-        )
-
-    def _fullest_space(self, scope: Scope) -> Fingerprint | None:
-        """Return the space with most vectors in scope: two cannot be drawn together."""
-        sizes = self._sizes(scope)
-        return max(sizes, key=sizes.__getitem__, default=None)
-
-    def _sizes(self, scope: Scope) -> dict[Fingerprint, int]:
-        """Return how many chunks in scope have vectors in each space that searches use."""
-        spaces = StoredSpaces.of(self._store, chain=self._chain)
-        return {
-            each: len(self._store.embedded(each, scope=scope))
-            for each in (spaces.published, spaces.second)
-            if each is not None
-        }
-
-    def _with_query(
-        self,
-        found: _Map,
-        vector: Vectors,
-        *,
-        nearest: Sequence[ChunkKey],
-        fingerprint: Fingerprint,
-    ) -> ChunkMap:
-        """Place the query, and those of its nearest chunks that the map left out."""
-        at = {key: place for place, key in enumerate(found.keys)}
-        chunks, vectors = self._embedded((key for key in nearest if key not in at), fingerprint)
-        added = _points(chunks.values(), found.layout.place(vectors)) if chunks else ()
-        at |= {key: len(found.keys) + place for place, key in enumerate(chunks)}
-        ((x, y),) = found.layout.place(vector)
-        return replace(
-            found.drawn,
-            points=(*found.drawn.points, *added),
-            query=MapPlace(float(x), float(y)),
-            nearest=tuple(at[key] for key in nearest if key in at),
-        )
-
-    def _map_of(self, fingerprint: Fingerprint, *, scope: Scope, most: int) -> _Map:
-        """Return the map of the present state, drawn again only if that has changed."""
+            return ChunkMap((), total=0, degraded={Leg.VECTOR: self._why_none()})
         keys = self._store.embedded(fingerprint, scope=scope)
-        total = sum(self._sizes(scope).values())
-        origin = (fingerprint, self._store.version(), most, keys.tobytes(), total)
+        origin = (fingerprint, self._store.version(), keys.tobytes())
         if self._map is None or self._map_origin != origin:
-            found = self._draw(fingerprint, keys=keys[evenly(len(keys), most)])
-            drawn = replace(found.drawn, total=total, left_out=total - len(keys))
-            self._map, self._map_origin = replace(found, drawn=drawn), origin
+            points = self._points(fingerprint, keys[evenly(len(keys), MAX_LAID_OUT)])
+            self._map, self._map_origin = ChunkMap(points, total=len(keys)), origin
         return self._map
 
-    def _draw(self, fingerprint: Fingerprint, *, keys: npt.NDArray[np.int64]) -> _Map:
+    def _points(
+        self, fingerprint: Fingerprint, keys: npt.NDArray[np.int64]
+    ) -> tuple[MapPoint, ...]:
         chunks, vectors = self._embedded(keys, fingerprint)
-        if not chunks:
-            nowhere = PlaneLayout(
-                np.zeros(0, np.float32), np.zeros((0, 0), np.float32), np.zeros((0, 2))
-            )
-            return _Map(nowhere, (), _empty_map(_NO_SPACE))
-        chosen = evenly(len(vectors), MAX_LAID_OUT)
-        layout = lay_out(vectors[chosen])
-        places = layout.places if len(chosen) == len(vectors) else layout.place(vectors)
-        groups = grouped(places)
-        drawn = ChunkMap(
-            _points(chunks.values(), places, groups),
-            total=len(chunks),
-            trust=trust(vectors, places),
-            groups=_named([*chunks.values()], places, groups),
+        return tuple(
+            MapPoint(*_passage(chunk), float(x), float(y))
+            for chunk, (x, y) in zip(chunks.values(), lay_out(vectors), strict=True)
         )
-        return _Map(layout, tuple(chunks), drawn)
 
     def _embedded(
         self, keys: Iterable[int], fingerprint: Fingerprint
@@ -316,36 +214,6 @@ class Overview:
 
     def _why_none(self) -> Degradation:
         return _NO_SPACE if self._chain.expected(None) else _NO_PROVIDER
-
-
-def _named(
-    chunks: Sequence[Chunk], places: Floats, groups: npt.NDArray[np.intp]
-) -> tuple[MapGroup, ...]:
-    """Return the groups with the words that tell them apart, of some of their texts."""
-    members = [np.flatnonzero(groups == number) for number in range(int(groups.max()) + 1)]
-    read = [own[evenly(len(own), _READ_FOR_NAMES)].tolist() for own in members]
-    names = name_groups([[_label_of(chunks[place]) for place in own] for own in read])
-    middles = [places[own].mean(axis=0) for own in members]
-    return tuple(
-        MapGroup(words, x=float(x), y=float(y), size=len(own))
-        for words, (x, y), own in zip(names, middles, members, strict=True)
-    )
-
-
-def _label_of(chunk: Chunk) -> LabelText:
-    """Return what names a group: a title that repeats the name of the file says nothing."""
-    title = " ".join(part for part in chunk.heading if not chunk.path.endswith(part))
-    return LabelText(title, chunk.text)
-
-
-def _points(
-    chunks: Collection[Chunk], places: Floats, groups: Iterable[int] | None = None
-) -> tuple[MapPoint, ...]:
-    numbers = [None] * len(chunks) if groups is None else [int(number) for number in groups]
-    return tuple(
-        MapPoint(*_passage(chunk), float(x), float(y), number)
-        for chunk, (x, y), number in zip(chunks, places, numbers, strict=True)
-    )
 
 
 def _closest(
@@ -366,11 +234,6 @@ def _passage(
 ) -> tuple[str, SourceKind, int, int, tuple[str, ...], date | None]:
     lines = chunk.start_line, chunk.end_line
     return chunk.path, chunk.source, *lines, chunk.heading, chunk.when
-
-
-def _empty_map(why: Degradation) -> ChunkMap:
-    degraded: Mapping[str, Degradation] = {Leg.VECTOR: why}
-    return ChunkMap((), total=0, trust=0.0, degraded=degraded)
 
 
 def _check(value: int, *, name: str, low: int, high: int | None) -> None:

@@ -41,22 +41,6 @@ class SettingState:
 
 
 @dataclass(frozen=True, slots=True)
-class Locations:
-    """Every place that is read or written."""
-
-    workspace: Path
-    agent: str
-    workspace_file: Path
-    user_file: Path
-    home: Path
-    index: Path
-    cache: Path
-    models: Path
-    problem: ConfigError | None
-    """Why the settings cannot be read, if they cannot; `models` is then the default."""
-
-
-@dataclass(frozen=True, slots=True)
 class SettingChange:
     """A setting that was changed in a file."""
 
@@ -142,22 +126,17 @@ class SettingsFiles:
             read_setting(key, None, origin="config show")  # raises, with the nearest name
         return [_state(name, config) for name in names]
 
-    def locate(self) -> Locations:
-        """Return where everything is, even if the settings are wrong."""
-        problem = self._problem()
-        own = None if problem else self._load().provider.model_cache
-        places = self.workspace.places
-        return Locations(
-            workspace=self.workspace.folder,
-            agent=self.workspace.agent,
-            workspace_file=self.workspace.settings,
-            user_file=self.user_file,
-            home=places.home,
-            index=self.workspace.index,
-            cache=places.cache,
-            models=own or places.models,
-            problem=problem,
-        )
+    def locate(self) -> dict[str, Path]:
+        """Return every place that is read or written."""
+        place, places = self.workspace, self.workspace.places
+        return {
+            "workspace": place.folder,
+            "workspace_file": place.settings,
+            "user_file": self.user_file,
+            "home": places.home,
+            "index": place.index,
+            "cache": places.cache,
+        }
 
     def change(
         self, key: str, value: str | None, *, in_user_file: bool | None = None
@@ -202,7 +181,7 @@ class SettingsFiles:
             before=before,
             after=self._state_or_none(name),
             diff=diff,
-            problem=self._problem(),
+            problem=self.problem(),
         )
 
     def _belongs_to_user(self, name: str) -> bool:
@@ -235,7 +214,7 @@ class SettingsFiles:
         environ = self.workspace.environ
         found = translate(file or default_file(environ), agent=agent, environ=environ)
         changes = _to_write(found.changes, present=self._settings_of(self.user_file))
-        origins = {} if self._problem() else self._load().origins
+        origins = {} if self.problem() else self._load().origins
         return OpenClawImport(
             translation=found,
             changes=changes,
@@ -257,7 +236,8 @@ class SettingsFiles:
             texts=texts or {},
         )
 
-    def _problem(self) -> ConfigError | None:
+    def problem(self) -> ConfigError | None:
+        """Return why the settings cannot be read, if they cannot."""
         try:
             self._load()
         except ConfigError as error:
@@ -265,10 +245,10 @@ class SettingsFiles:
         return None
 
     def _state_or_none(self, name: str) -> SettingState | None:
-        return None if self._problem() or name not in SETTINGS else _state(name, self._load())
+        return None if self.problem() or name not in SETTINGS else _state(name, self._load())
 
     def _write(self, file: Path, changes: Mapping[str, Value | None]) -> str:
-        was_right = self._problem() is None
+        was_right = self.problem() is None
 
         def check(text: str) -> None:
             # Wrong settings may be corrected step by step; right ones are never made wrong.

@@ -366,27 +366,16 @@ def _check_overlap(chunk: ChunkOptions, origins: Mapping[str, str]) -> None:
 
 
 def _check_media(values: Mapping[str, object], origins: Mapping[str, str]) -> None:
-    """Refuse media files if the model cannot embed them: a setting without effect misleads."""
-    if not values["multimodal.enabled"]:
-        return
-    provider, model = str(values["provider"]), values["model"]
-    models = MEDIA_MODELS.get(provider, ())
-    if values["fallback"]:
+    """Refuse media files if a model cannot embed them: a setting without effect misleads."""
+    [(provider, models)] = MEDIA_MODELS.items()
+    is_fit = str(values["model"] or "").removeprefix("models/") in models
+    is_chosen = is_fit and values["provider"] == provider and not values["fallback"]
+    if values["multimodal.enabled"] and not is_chosen:
         raise ConfigError(
-            f"{origins['multimodal.enabled']}: `multimodal.enabled` is set, but the providers in "
-            "`fallback` embed texts only.",
-            action="Remove one of the two settings.",
+            f"{origins['multimodal.enabled']}: `multimodal.enabled` is set, but not every provider "
+            "and model of the settings embeds more than texts.",
+            action=f'Set provider = "{provider}" and model = "{models[0]}", without `fallback`.',
         )
-    if models and str(model or "").removeprefix("models/") in models:
-        return
-    [(wanted, (recommended, *_))] = MEDIA_MODELS.items()
-    advice = f'model = "{recommended}"'
-    named = f"the model {model or 'set by default'}" if models else f"provider {provider}"
-    raise ConfigError(
-        f"{origins['multimodal.enabled']}: `multimodal.enabled` is set, but {named} embeds "
-        "texts only.",
-        action=f"Set {advice}." if models else f'Set provider = "{wanted}" and {advice}.',
-    )
 
 
 def _stays_inside(path: str) -> bool:

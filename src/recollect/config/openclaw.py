@@ -56,7 +56,7 @@ PROVIDER_SETTINGS = tuple(_OF_PROVIDER.values())
 """Our settings that would be wrong for another provider."""
 _COMPATIBLE = "openai-compatible"  # OpenAI's format at another address
 _SECTIONS = {"gemini": "google"}  # providers that have another name in `models.providers`
-_WITHOUT_SERVER = ("local", names.NONE, "multilingual")
+_WITHOUT_SERVER = ("local", names.NONE)
 _PATHS = "extraPaths"  # the lists of all layers are joined; of any other key the last layer wins
 _SINGLE_VALUES = frozenset({"remote.apiKey", "remote.headers"})
 """Tables that are one value, and may be secret."""

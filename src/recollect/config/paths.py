@@ -1,4 +1,4 @@
-"""Finds the workspace, the home with its indexes, the model cache and the user's settings."""
+"""Finds the workspace, the home with its indexes, and the user's settings."""
 
 from __future__ import annotations
 
@@ -41,8 +41,6 @@ class Places:
 
     home: Path
     """Holds the indexes, in `memory/`."""
-    models: Path
-    """Holds downloaded models; shared by all homes."""
     settings: Path
     """The user's own settings file, which may not exist."""
     user: Path
@@ -53,13 +51,11 @@ class Places:
         """Return the platform's folders, unless the environment names others."""
         user = Path(environ["HOME"]) if "HOME" in environ else Path.home()
         home, settings = environ.get("RECOLLECT_HOME"), environ.get("RECOLLECT_CONFIG")
-        data, cache, config = (
-            _platform_folder(environ, kind, user) / "recollect"
-            for kind in ("data", "cache", "config")
+        data, config = (
+            _platform_folder(environ, kind, user) / "recollect" for kind in ("data", "config")
         )
         return cls(
             home=Path(home).expanduser() if home else data,
-            models=cache / "models",
             settings=Path(settings).expanduser() if settings else config / "config.toml",
             user=user,
         )
@@ -231,11 +227,11 @@ def agent_of(workspace: Path, *, named: str | None) -> str:
 
 
 def _platform_folder(environ: Mapping[str, str], kind: str, user: Path) -> Path:
-    """Return where the platform keeps the user's `data`, `cache` or `config`."""
+    """Return where the platform keeps the user's `data` or `config`."""
     if named := environ.get(f"XDG_{kind.upper()}_HOME"):
         return Path(named)
     if sys.platform == "darwin":
-        return user / "Library" / ("Caches" if kind == "cache" else "Application Support")
+        return user / "Library" / "Application Support"
     if sys.platform == "win32":
         return Path(environ.get("LOCALAPPDATA") or user / "AppData" / "Local")
-    return user / {"data": ".local/share", "cache": ".cache", "config": ".config"}[kind]
+    return user / {"data": ".local/share", "config": ".config"}[kind]

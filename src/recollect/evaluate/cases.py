@@ -6,41 +6,50 @@ The reader is strict about names and values but accepts a place as a path, "path
 
 from __future__ import annotations
 
-import difflib
-import json
 import posixpath
 import re
-from contextlib import contextmanager
 from dataclasses import field
-from datetime import date
+from datetime import date  # noqa: TC003 - pydantic reads the annotation
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from recollect.errors import RecollectError, UsageError
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PositiveInt,
+    StringConstraints,
+    ValidationError,
+)
+
+from recollect.errors import UsageError
 from recollect.records import dataclass
-from recollect.text.confined import read_named, replace_named
+from recollect.text.confined import read_named
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from recollect.memory import Memory
-    from recollect.types import Hit
 
 DEFAULT_KIND = "question"
-CASES_FILE = "memory-cases.jsonl"
-"""The workspace's file of cases, unless another one is named."""
 MOST_GRADE = 5
 """A higher grade would let one place outweigh all others."""
 
 _MAX_BYTES = 16 * 1024 * 1024
-_KEYS = ("query", "expected", "kind", "type", "since", "before", "path", "date", "note")
-_PLACE_KEYS = ("path", "lines", "grade")
 _PLACE = re.compile(
     r"(?P<path>.+?)(?:(?::|\#L)(?P<first>[1-9][0-9]{0,8})(?:-L?(?P<last>[1-9][0-9]{0,8}))?)?",
     re.DOTALL,
 )
-_PLACE_FORMS = 'Give paths, "path:10-24", or {"path": …, "lines": [10, 24], "grade": 1}.'
+_ONE_LINE = 'Write one object per line: {"query": "…", "expected": ["memory/a.md"]}.'
+_FORM = (
+    "The fields of a case are query, expected, kind, since, before, path, date and note. "
+    'Expected are paths, "path:10-24", or {"path": …, "lines": [10, 24], "grade": 1}, the grade '
+    f"from 1 to {MOST_GRADE}; an empty list means that memory does not have the answer."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,69 +111,8 @@ def read_cases(file: Path, *, workspace: Path | None = None) -> tuple[Case, ...]
     """
     cases = _parse_lines(_read(file, workspace), file=file)
     if not cases:
-        raise UsageError(f"{file} has no cases.", action="Add one with `recollect eval add QUERY`.")
+        raise UsageError(f"{file} has no cases.", action=_ONE_LINE)
     return cases
-
-
-def append_case(case: Case, *, to: Path, workspace: Path | None = None) -> int | None:
-    """Append a case to a file; return the number of cases, or None if the file has it already.
-
-    A file in the workspace may not lead out of it.
-
-    Raises:
-        UsageError: the file is not a file of cases, or its folder does not exist.
-        RecollectError: it cannot be written; its old content is intact.
-
-    """
-    check_folder(to)
-    with _writing(to):
-        exists = to.exists()
-    text = _read(to, workspace) if exists else ""
-    known = _parse_lines(text, file=to)
-    if any((case.query, set(case.expected)) == (old.query, set(old.expected)) for old in known):
-        return None
-    line = json.dumps(case_json(case), ensure_ascii=False)
-    gap = "\n" if text and not text.endswith("\n") else ""
-    with _writing(to):
-        replace_named(to, f"{text}{gap}{line}\n".encode(), workspace)
-    return len(known) + 1
-
-
-def check_folder(file: Path) -> None:
-    """Refuse a file whose folder does not exist: a typo must not create one.
-
-    Raises:
-        UsageError: the folder does not exist.
-        RecollectError: the folder cannot be accessed.
-
-    """
-    with _writing(file):
-        exists = file.parent.is_dir()
-    if not exists:
-        raise UsageError(
-            f"The folder {file.parent} does not exist.",
-            action="Create it first, or name a file in another folder with --to.",
-        )
-
-
-@contextmanager
-def _writing(file: Path) -> Iterator[None]:
-    """Explain a failure by its reason only: the error may name a temporary file."""
-    try:
-        yield
-    except OSError as error:
-        raise RecollectError(
-            f"{file} cannot be written ({error.strerror or type(error).__name__}).",
-            action="Allow writing there, or name another file with --to.",
-        ) from error
-
-
-def case_from_hits(
-    query: str, *, hits: Sequence[Hit], kind: str, places: Sequence[Expected] = ()
-) -> Case:
-    """Return the case of a question that these hits and places answer."""
-    accepted = [Expected(hit.path, hit.start_line, hit.end_line) for hit in hits]
-    return Case(query, expected=tuple(dict.fromkeys([*accepted, *places])), kind=kind)
 
 
 def unfindable(cases: Sequence[Case], *, memory: Memory, file: Path | None = None) -> Iterator[str]:
@@ -200,7 +148,7 @@ def _read(file: Path, workspace: Path | None) -> str:
     except FileNotFoundError as error:
         raise UsageError(
             f"The file {file} does not exist.",
-            action="Name a file of cases, or create one with `recollect eval add QUERY`.",
+            action=f"Name a file of cases. {_ONE_LINE}",
         ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(
@@ -211,57 +159,91 @@ def _read(file: Path, workspace: Path | None) -> str:
 
 def _parse_lines(text: str, *, file: Path) -> tuple[Case, ...]:
     # Not splitlines(): JSON strings may contain other line separators.
-    cases = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        where = f"{file}:{number}"
-        try:
-            entry = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise UsageError(
-                f"{where}: this is not JSON ({error.msg}, column {error.colno}).",
-                action='Write one object per line: {"query": "…", "expected": ["memory/a.md"]}.',
-            ) from error
-        cases.append(parse_case(entry, where=where, line=number))
-    return tuple(cases)
+    return tuple(
+        parse_case(line, where=f"{file}:{number}", line=number)
+        for number, line in enumerate(text.split("\n"), start=1)
+        if line.strip()
+    )
 
 
-def parse_case(entry: object, *, where: str, line: int = 0) -> Case:
-    """Return the case that a JSON value describes.
+def _place_of(value: object) -> object:
+    """Return a place in words as an object."""
+    parts = _PLACE.fullmatch(value.strip()) if isinstance(value, str) else None
+    if parts is None:
+        return value
+    first, last = parts["first"], parts["last"]
+    return {"path": parts["path"], **({"lines": (first, last or first)} if first else {})}
+
+
+def _in_order(lines: tuple[int, int]) -> tuple[int, int]:
+    if lines[0] > lines[1]:
+        raise ValueError("the first line is after the last")
+    return lines
+
+
+_Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+
+
+class _GivenPlace(BaseModel):
+    """A place, as JSON has it."""
+
+    model_config = ConfigDict(extra="forbid")
+    path: Annotated[_Text, AfterValidator(posixpath.normpath)]
+    lines: Annotated[tuple[PositiveInt, PositiveInt], AfterValidator(_in_order)] | None = None
+    grade: int = Field(1, ge=1, le=MOST_GRADE, strict=True)
+
+
+class _GivenCase(BaseModel):
+    """A case, as JSON has it."""
+
+    model_config = ConfigDict(extra="forbid")
+    query: _Text
+    expected: Annotated[
+        list[Annotated[_GivenPlace, BeforeValidator(_place_of)]],
+        BeforeValidator(lambda value: value if isinstance(value, list) else [value]),
+    ]
+    kind: _Text = Field(DEFAULT_KIND, validation_alias=AliasChoices("kind", "type"))
+    since: date | None = None
+    before: date | None = None
+    path: _Text | None = None
+    asked_on: date | None = Field(None, alias="date")
+    note: object = None
+
+
+def parse_case(text: str, *, where: str, line: int = 0) -> Case:
+    """Return the case that JSON describes.
 
     Raises:
-        UsageError: the value is not a valid case; the message starts with `where`.
+        UsageError: it is not a valid case; the message starts with `where`.
 
     """
-    if not isinstance(entry, dict):
+    try:
+        row = _GivenCase.model_validate_json(text)
+    except ValidationError as error:
+        wrong = error.errors(include_url=False, include_input=False)[0]
+        name = ".".join(map(str, wrong["loc"]))
+        said = f"`{name}`: {wrong['msg']}" if name else wrong["msg"]
+        raise UsageError(f"{where}: {said}.", action=_FORM if name else _ONE_LINE) from None
+    if row.since and row.before and row.since >= row.before:
         raise UsageError(
-            f"{where}: a case must be a JSON object.", action='Write {"query": …, "expected": […]}.'
-        )
-    _check_keys(entry, _KEYS, where=where)
-    if "expected" not in entry:
-        raise UsageError(
-            f"{where}: the case has no `expected`.",
-            action=f"{_PLACE_FORMS} An empty list means that memory does not have the answer.",
-        )
-    since, before = _day(entry, "since", where=where), _day(entry, "before", where=where)
-    if since and before and since >= before:
-        raise UsageError(
-            f"{where}: no day is on or after {since} and before {before}.",
+            f"{where}: no day is on or after {row.since} and before {row.before}.",
             action="Give `since` an earlier day than `before`.",
         )
-    expected = entry["expected"]
-    places = expected if isinstance(expected, list) else [expected]
     return Case(
-        query=_text(entry.get("query"), "query", where=where),
-        expected=tuple(dict.fromkeys(parse_place(place, where=where) for place in places)),
-        kind=_text(entry.get("kind", entry.get("type", DEFAULT_KIND)), "kind", where=where),
-        since=since,
-        before=before,
-        path=_text(entry["path"], "path", where=where) if "path" in entry else None,
-        asked_on=_day(entry, "date", where=where),
+        query=row.query,
+        expected=tuple(dict.fromkeys(map(_expected, row.expected))),
+        kind=row.kind,
+        since=row.since,
+        before=row.before,
+        path=row.path,
+        asked_on=row.asked_on,
         line=line,
     )
+
+
+def _expected(place: _GivenPlace) -> Expected:
+    first, last = place.lines or (None, None)
+    return Expected(place.path, first, last, place.grade)
 
 
 def case_json(case: Case) -> Mapping[str, object]:
@@ -276,84 +258,9 @@ def case_json(case: Case) -> Mapping[str, object]:
     }
 
 
-def parse_place(value: object, *, where: str) -> Expected:
-    """Return the place that a text or JSON value names.
-
-    Raises:
-        UsageError: the value does not name a place; the message starts with `where`.
-
-    """
-    if isinstance(value, str):
-        parts = _PLACE.fullmatch(_text(value, "expected", where=where))
-        assert parts is not None  # noqa: S101 - every non-empty text has a path
-        first = int(parts["first"]) if parts["first"] else None
-        last = int(parts["last"]) if parts["last"] else first
-        return _checked(parts["path"], first, last, where=where)
-    if not isinstance(value, dict):
-        raise UsageError(f"{where}: {value!r} is not a place.", action=_PLACE_FORMS)
-    _check_keys(value, _PLACE_KEYS, where=where)
-    path = _text(value.get("path"), "path", where=where)
-    grade = value.get("grade", 1)
-    if type(grade) is not int or not 1 <= grade <= MOST_GRADE:
-        raise UsageError(
-            f"{where}: `grade` cannot be {grade!r}.",
-            action=f"Give a whole number from 1 to {MOST_GRADE}; leave out what is not an answer.",
-        )
-    match value.get("lines"):
-        case None:
-            return _checked(path, None, None, grade=grade, where=where)
-        case [int(first), int(last)]:
-            return _checked(path, first, last, grade=grade, where=where)
-        case other:
-            raise UsageError(
-                f"{where}: `lines` cannot be {other!r}.",
-                action="Give the first and last line: [10, 24].",
-            )
-
-
 def _place_json(place: Expected) -> Mapping[str, object]:
     return {
         "path": place.path,
         **({} if place.first_line is None else {"lines": [place.first_line, place.last_line]}),
         **({} if place.grade == 1 else {"grade": place.grade}),
     }
-
-
-def _checked(
-    path: str, first: int | None, last: int | None, *, where: str, grade: int = 1
-) -> Expected:
-    if first is not None and last is not None and not 1 <= first <= last:
-        raise UsageError(
-            f"{where}: {path} has no lines {first} to {last}.",
-            action="Lines count from 1; give the first, then the last.",
-        )
-    return Expected(posixpath.normpath(path), first, last, grade)
-
-
-def _text(value: object, key: str, *, where: str) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise UsageError(f"{where}: `{key}` must be a text.", action=f"Give `{key}` some words.")
-    return value.strip()
-
-
-def _day(entry: Mapping[str, object], key: str, *, where: str) -> date | None:
-    value = entry.get(key)
-    if value is None:
-        return None
-    try:
-        return date.fromisoformat(str(value))
-    except ValueError as error:
-        raise UsageError(
-            f"{where}: `{key}` cannot be {value!r}.", action="Give a day such as 2026-02-01."
-        ) from error
-
-
-def _check_keys(entry: Mapping[str, object], known: Collection[str], *, where: str) -> None:
-    for key in entry:
-        if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            hint = f"Did you mean `{near[0]}`? " if near else ""
-            raise UsageError(
-                f"{where}: a case has no field `{key}`.",
-                action=f"{hint}The fields are {', '.join(known)}.",
-            )

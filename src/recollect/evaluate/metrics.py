@@ -18,8 +18,6 @@ from recollect.records import dataclass
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
     from recollect.evaluate.cases import Expected
     from recollect.types import Hit, Repeat
 
@@ -29,7 +27,6 @@ RESAMPLES = 2000
 TAIL_PERCENT = 2.5  # cut off at either end: a 95 % interval
 FEW = 20  # with fewer values a percentile interval is clearly too narrow
 SEED = 20260201  # any number; fixed, so that the same answers give the same interval
-_DRAWN_AT_ONCE = 2_000_000  # random numbers: 16 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +115,8 @@ def _overlap(place: Expected, hit: Hit | Repeat) -> bool:
 def mean_interval(values: Sequence[float], *, seed: int = SEED) -> Interval:
     """Return the mean of at least one value with its 95 % interval."""
     sample = np.asarray(values, dtype=np.float64)
-    means = _resampled_means(sample, rng=np.random.default_rng(seed))
+    drawn = np.random.default_rng(seed).integers(0, len(sample), size=(RESAMPLES, len(sample)))
+    means = sample[drawn].mean(axis=1)
     low, high = np.percentile(means, [TAIL_PERCENT, 100 - TAIL_PERCENT])
     return Interval(float(sample.mean()), float(low), float(high))
 
@@ -128,17 +126,6 @@ def difference_interval(
 ) -> Interval:
     """Return the mean of values - others, pair by pair, with its 95 % interval."""
     return mean_interval(np.subtract(values, others).tolist(), seed=seed)
-
-
-def _resampled_means(
-    sample: npt.NDArray[np.float64], *, rng: np.random.Generator
-) -> npt.NDArray[np.float64]:
-    size = len(sample)
-    rows = max(1, _DRAWN_AT_ONCE // size)
-    blocks = [min(rows, RESAMPLES - start) for start in range(0, RESAMPLES, rows)]
-    return np.concatenate(
-        [sample[rng.integers(0, size, size=(block, size))].mean(axis=1) for block in blocks]
-    )
 
 
 def auroc(higher: Sequence[float], lower: Sequence[float]) -> float | None:

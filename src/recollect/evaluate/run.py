@@ -215,7 +215,6 @@ def _answer(memory: Memory, case: Case, *, variant: Variant, k: int) -> CaseAnsw
         vector_weight=variant.vector_weight,
         legs=variant.legs,
         sync=False,  # every case must see the same index
-        tail=False,  # what is not shown is not found
     )
     ranks = ranks_of(case.expected, results.hits)
     return CaseAnswer(

@@ -96,7 +96,7 @@ def tune(memory: Memory, cases: Sequence[Case], *, progress: Progress = silent) 
     if len(cases) < LEAST_CASES:
         raise UsageError(
             f"{count_text(cases)}: too few to choose settings.",
-            action=f"Collect {LEAST_CASES} or more with `recollect eval add QUERY`.",
+            action=f"Collect {LEAST_CASES} or more.",
         )
     has_absent = not all(case.is_answerable for case in cases)
     variants = candidates(memory, has_absent=has_absent)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import secrets
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from recollect.errors import SecretError, UsageError, explains_system_failures
-from recollect.facts.draft import forget, prune, remember, restore, supersede
-from recollect.facts.entry import exported, imported
+from recollect.errors import NotFoundError, SecretError, UsageError, explains_system_failures
+from recollect.facts.draft import forget, remember, restore, supersede
 from recollect.facts.files import FACTS_FOLDER
 from recollect.facts.history import active, lineage
 from recollect.facts.record import (
@@ -31,9 +32,11 @@ from recollect.facts.record import (
 from recollect.facts.rules import Meanings, Verdict, compare, contradicting
 from recollect.facts.scope import parse_scope
 from recollect.records import dataclass
+from recollect.shape import json_of
 from recollect.text.scripts import normalised
 from recollect.text.secrets import find_secrets
 from recollect.text.tags import declared, has_tag, tag_names, tags_named
+from recollect.text.terminal import terminal_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -60,6 +63,7 @@ class FactFilter:
 
 
 _ALL = FactFilter()
+_MOST_NAMED = 5  # facts that one name may mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,19 +77,6 @@ class Listing:
     """Entries that cannot be read, whatever the filter."""
     superseded: int = 0
     """Number of matching facts that are hidden because they were superseded."""
-
-
-@dataclass(frozen=True, slots=True)
-class ImportReport:
-    """What an import changes."""
-
-    added: tuple[Fact, ...]
-    same: tuple[Fact, ...]
-    """Known by id, or by text and scope."""
-    differing: tuple[Fact, ...]
-    """Known by id, but with other content; the stored fact stays."""
-    contradicting: tuple[tuple[Fact, tuple[Fact, ...]], ...] = ()
-    """Added facts with the facts they contradict: a person has to decide."""
 
 
 @explains_system_failures
@@ -223,6 +214,34 @@ class FactBook:
             superseded=len(found(superseded=True)) - len(shown),
         )
 
+    def find(self, name: str) -> str:
+        """Return the id of a fact that is named by its id, its number in `all`, or some words.
+
+        Raises:
+            NotFoundError: there is no such fact.
+            UsageError: several facts have the words.
+
+        """
+        with suppress(UsageError):
+            return parse_id(name)
+        valid, facts = self.all(), self._ledger.read().facts
+        if name.isdecimal() and 0 < int(name) <= len(valid):
+            return valid[int(name) - 1].id
+        words = normalised(name)
+        found = [each for each in valid if words in normalised(each.text)]
+        found = found or [each for each in facts.values() if words in normalised(each.text)]
+        found = [each for each in found if normalised(each.text) == words] or found
+        if not found:
+            action = "`recollect facts list` shows all."
+            raise NotFoundError(f"No fact has the words {name!r}.", action=action)
+        if len(found) > 1:
+            named = "; ".join(f"{each.id} {each.text}" for each in found[:_MOST_NAMED])
+            raise UsageError(
+                f"{len(found)} facts have these words: {named}",
+                action="Name one by its id, or by its number in `recollect facts list`.",
+            )
+        return found[0].id
+
     def history(self, fact_id: str) -> tuple[Fact, ...]:
         """Return a fact with its predecessors and successors, oldest first.
 
@@ -266,53 +285,10 @@ class FactBook:
         wanted = parse_id(fact_id)
         return self._ledger.edit(lambda draft: forget(draft, wanted))
 
-    def prune(self, *, dry_run: bool) -> tuple[Fact, ...]:
-        """Remove expired facts and return them; a dry run only returns them."""
-        now = self._now()
-
-        def expired(facts: Mapping[str, Fact]) -> tuple[Fact, ...]:
-            return tuple(fact for fact in facts.values() if fact.is_expired(now))
-
-        if dry_run:
-            return expired(self._ledger.read().facts)
-
-        def work(draft: Draft) -> tuple[Fact, ...]:
-            gone = expired(draft.facts)
-            prune(draft, [fact.id for fact in gone])
-            return gone
-
-        return self._ledger.edit(work)
-
     def export(self) -> list[str]:
         """Return every fact as a line of JSON."""
-        return list(exported(self._ledger.read().facts.values()))
-
-    def import_jsonl(self, lines: Iterable[str], *, force: bool = False) -> ImportReport:
-        """Import exported facts that are not known yet; return what happened to each.
-
-        Args:
-            lines: of JSON.
-            force: also import facts that contain secrets.
-
-        Raises:
-            SecretError: a fact contains a secret; nothing was written.
-            UsageError: a line is not a fact; nothing was written.
-
-        """
-        given = imported(lines)
-        now = self._now()
-
-        def work(draft: Draft) -> ImportReport:
-            plan = import_report(given, draft.facts, now=now)
-            for fact in plan.added:
-                if not force:
-                    _refuse_secrets(fact)
-                draft.add(fact)
-            others = contradicting(draft.facts, now=now)
-            found = tuple((each, others[each.id]) for each in plan.added if each.id in others)
-            return replace(plan, contradicting=found)
-
-        return self._ledger.edit(work)
+        facts = self._ledger.read().facts.values()
+        return [terminal_json(json.dumps(json_of(fact), ensure_ascii=False)) for fact in facts]
 
     def _shares(self, fact: Fact, *, now: datetime) -> Mapping[str, float]:
         """Return how near the facts are that a new one may repeat, by their ids."""
@@ -353,24 +329,6 @@ def _not_compared(remembered: RememberReport) -> tuple[str, ...]:
         return ()
     needed = "that needs an entity, a key and a value"
     return (f"It is not compared with other facts: {needed}, and it has no {missing[0]}.",)
-
-
-def import_report(
-    given: Iterable[Fact], facts: Mapping[str, Fact], *, now: datetime
-) -> ImportReport:
-    """Return what importing facts changes; a text is known if a valid fact has it."""
-    known = {(fact.scope, normalised(fact.text)) for fact in active(facts, now=now)}
-    added: list[Fact] = []
-    same: list[Fact] = []
-    differing: list[Fact] = []
-    for fact in given:
-        if fact.id in facts:
-            (same if facts[fact.id] == fact else differing).append(fact)
-        elif not fact.is_superseded and (fact.scope, normalised(fact.text)) in known:
-            same.append(fact)
-        else:
-            added.append(fact)
-    return ImportReport(tuple(added), tuple(same), tuple(differing))
 
 
 def _refuse_secrets(fact: Fact) -> None:

@@ -19,7 +19,6 @@ from recollect.facts.record import (
     CATEGORIES,
     DEFAULT_CATEGORY,
     EXPLICIT,
-    NO_SUCCESSOR,
     Fact,
     next_id,
 )
@@ -29,7 +28,7 @@ from recollect.records import dataclass
 from recollect.text.scripts import normalised
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
 
     from recollect.facts.state import LedgerState
@@ -304,9 +303,9 @@ def _ended(old: Fact, *, by: Fact) -> Fact:
 
 def _end_by(old: Fact, by: Fact) -> datetime | None:
     """Return when a fact ends because another superseded it."""
-    if by.begins is not None and old.valid_from is not None:
-        # A successor may begin before the fact that it corrects.
-        return max(by.begins, old.valid_from)
+    if by.begins is not None and old.begins is not None:
+        # A successor may begin before the fact that it corrects, or that is merged into it.
+        return max(by.begins, old.begins)
     return by.begins
 
 
@@ -323,16 +322,6 @@ def forget(draft: Draft, fact_id: str) -> Fact:
         names = (each for each in (*heir.supersedes, *left) if each != fact_id)
         draft.put(replace(heir, supersedes=tuple(dict.fromkeys(names))))
     return forgotten
-
-
-def prune(draft: Draft, fact_ids: Collection[str]) -> None:
-    """Remove facts; what they superseded counts as withdrawn and does not come back."""
-    gone = frozenset(fact_ids)
-    for old_id, successor in successors_of(draft.facts).items():
-        if successor in gone and old_id not in gone:
-            draft.put(replace(draft.fact(old_id), superseded_by=NO_SUCCESSOR))
-    for fact_id in gone:
-        draft.remove(fact_id)
 
 
 def _completed(draft: Draft, decision: Decision, fact: Fact) -> RememberReport:

@@ -16,7 +16,6 @@ This module knows one entry, not the file around it.
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import fields
 from datetime import datetime
@@ -30,7 +29,6 @@ from recollect.facts.record import (
     DecayClass,
     Fact,
     Provenance,
-    derive_id,
     is_id,
     member_of,
     moment_of,
@@ -38,12 +36,9 @@ from recollect.facts.record import (
 )
 from recollect.facts.scope import parse_scope
 from recollect.records import dataclass
-from recollect.shape import json_of, members_of
-from recollect.text.terminal import terminal_json
-from recollect.types import GLOBAL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     Attributes = tuple[tuple[str, str], ...]
 
@@ -59,9 +54,6 @@ _FIELDS = {
     if each.name not in {"id", "text"}
 }
 """The fields of a fact by the names of their attributes, in the order of a record."""
-_NAMES = {"id": "id", "text": "text"} | {each.name: name for name, each in _FIELDS.items()}
-_JSON_NAMES = {each.name: _NAMES[each.field] for each in members_of(Fact)}
-"""Names of attributes by those of their JSON members."""
 _RECORD = re.compile(
     rf"<!--\s*(?=f-|(?:{'|'.join(_FIELDS)})=)(?P<body>(?:(?!<!--|-->).)*)-->", re.DOTALL
 )
@@ -325,69 +317,3 @@ def _character(reference: re.Match[str]) -> str:
     number = int(reference[1], 16) if reference[1] else int(reference[2])
     is_character = number <= _LAST_CODE_POINT and number not in _SURROGATES
     return chr(number) if is_character else reference[0]
-
-
-def exported(facts: Iterable[Fact]) -> Iterator[str]:
-    """Yield a line of JSON for each fact, without a line end."""
-    for fact in facts:
-        yield terminal_json(json.dumps(json_of(fact), ensure_ascii=False))
-
-
-def imported(lines: Iterable[str]) -> tuple[Fact, ...]:
-    """Return the facts in exported lines; one without an id gets that of its words.
-
-    Raises:
-        UsageError: a line is not a fact; names its number.
-
-    """
-    facts: dict[str, Fact] = {}
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            fact = _fact_of_json(line)
-            if fact.id in facts:
-                raise ValueError(f"{fact.id} occurs twice")  # noqa: TRY301 - of this line, too
-        except (UsageError, ValueError) as error:
-            reason = error.message if isinstance(error, UsageError) else str(error)
-            raise UsageError(
-                f"Line {number} is not a fact: {reason.rstrip('.')}.",
-                action="Correct it and import again; nothing was imported.",
-            ) from error
-        facts[fact.id] = fact
-    return tuple(facts.values())
-
-
-def _fact_of_json(line: str) -> Fact:
-    try:
-        members = json.loads(line)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
-    except json.JSONDecodeError as error:
-        raise ValueError(f"it is not JSON ({error.msg} at column {error.colno})") from error
-    if not isinstance(members, dict):
-        raise ValueError("it is not a JSON object")  # noqa: TRY004 - a line of a file, not an argument
-    attributes: dict[str, str] = {}
-    for name, value in members.items():
-        if name not in _JSON_NAMES:
-            raise ValueError(f"the field {name!r} is unknown")
-        if value is not None:  # null counts as missing
-            attributes[_JSON_NAMES[name]] = _attribute_of_json(name, value)
-    if "text" not in attributes:
-        raise ValueError("'text' is missing")
-    text, scope = attributes["text"], attributes.get("scope", GLOBAL)
-    return _fact(attributes.get("id") or derive_id(f"imported {scope} {text}"), text, attributes)
-
-
-def _attribute_of_json(name: str, value: object) -> str:
-    if name in {"tags", "supersedes"}:
-        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-            raise ValueError(f"{name!r} is not a list of texts")
-        return ",".join(value)
-    if name == "confidence":
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
-            raise ValueError(f"{name!r} is not a number from 0 to 1")
-        return repr(float(value))
-    if not isinstance(value, str):
-        raise ValueError(f"{name!r} is not text")  # noqa: TRY004 - a line of a file
-    return value

@@ -39,7 +39,7 @@ from recollect.records import dataclass
 from recollect.shape import Shape
 from recollect.text.claims import Wording, compare_claims, may_agree
 from recollect.text.scripts import normalised
-from recollect.types import Role, silent
+from recollect.types import Role
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -258,7 +258,7 @@ class Meanings:
         self, facts: Sequence[Fact], held: Fingerprint | None
     ) -> tuple[Provider | None, dict[str, Vector]]:
         """Return the vectors of the texts that the provider reads, by the ids of the facts."""
-        provider = self.chain.choose(held, progress=silent, retry=False).provider
+        provider = self.chain.choose(held, retry=False).provider
         if provider is None:
             return None, {}
         readable = [fact for fact in facts if provider.reads(fact.text) >= READS_ENOUGH]

@@ -89,25 +89,16 @@ class RemoteMemory:
         """Refuse an address at which the token would be sent in the clear."""
         parts = urlsplit(self.url)
         is_private = parts.scheme == "https" or (parts.hostname or "") in _LOOPBACK
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
+        if not parts.hostname or parts.query or "@" in parts.netloc or not is_private:
             raise UsageError(
-                f"{self.url!r} is not the address of a memory.",
-                action="Give https://HOST/api/memories/AGENT.",
-            )
-        if parts.username or parts.password:
-            raise UsageError(
-                f"The address of a memory on {parts.hostname} has no user and no password.",
-                action="Leave them out; the token goes into RECOLLECT_TOKEN.",
+                f"{parts.hostname or 'This'} is not the private address of a memory.",
+                action="Give https://HOST/api/memories/AGENT, or http:// on this machine. The "
+                "token goes into RECOLLECT_TOKEN.",
             )
         if not self.token.isascii() or not self.token.isprintable():
             raise UsageError(
                 "The token contains invalid characters.",
                 action="Set RECOLLECT_TOKEN to what `recollect server tokens create` printed.",
-            )
-        if not is_private:
-            raise UsageError(
-                f"The token would be sent to {parts.hostname} in the clear.",
-                action="Use https://, or a tunnel to this machine.",
             )
         headers = {"Authorization": f"Bearer {self.token}"}
         self._client = httpx.Client(headers=headers, timeout=_SECONDS, transport=self.transport)

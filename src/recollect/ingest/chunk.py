@@ -119,7 +119,7 @@ def _described(chunks: list[Chunk], described: Described) -> list[Chunk]:
         chunks = [replace(each, importance=SUPERSEDED) for each in chunks]
     if not (chunks and described.words):
         return chunks
-    triggers = f"{chunks[0].triggers} {described.words}".strip()
+    triggers = f"{chunks[0].triggers} {described.words}".strip(" ")
     return [replace(chunks[0], triggers=triggers), *chunks[1:]]
 
 

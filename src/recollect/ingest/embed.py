@@ -89,7 +89,7 @@ def embed_missing(  # noqa: PLR0913 - the parts that meet here
             page = [each for each in page if each.digest not in skipped]
             if not media:
                 others = frozenset(each.digest for each in page if not space.wants(each.text))
-                run.report.left += tuple(others)
+                run.report.unread += tuple(others)
                 page = [each for each in page if each.digest not in others]
             if max_texts is not None:
                 page = page[: max_texts - run.seen]

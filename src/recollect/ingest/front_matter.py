@@ -1,7 +1,7 @@
 """The front matter of a note: YAML between two `---`, and what it says.
 
-The keys are the same in every note and say nothing; the values are words to find the note by. The
-title is a heading like any other, the rest belongs to the note's first chunk.
+The title is a heading like any other. The rest are words to find the note's first chunk by, and
+what a search shows of it if a question asks for them: `birthday: 1971-06-30`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,12 @@ _MAX_NAMES_CHARS = 200
 _NAME_WEIGHT = 3
 """The words of a title are mostly in its first heading and its path as well."""
 _QUOTES = "\"'[]{} \t"
-_DAY_OR_NUMBER = re.compile(r"[0-9][-0-9:.TZ+ ]*|true|false|null", re.IGNORECASE)
+_SAYS_NOTHING = re.compile(r"true|false|null|~", re.IGNORECASE)
+DATE_KEYS = ("date", "day", "created")
+"""The keys of the day that a note is about."""
+_KEPT_BY_PROGRAMS = (*DATE_KEYS, "updated", "modified", "id", "uid", "uuid")
+"""Keys that programs write into every note: only their values are words to find it by."""
+_BROKEN = "has front matter with no end or with a line that is not `key: value`: it is read as text"
 _MAX_TAGS = 200
 _MAX_WORDS_CHARS = 2000
 """Characters of aliases, and of other values; more is another program's data."""
@@ -63,7 +68,7 @@ class Described:
     names: str = ""
     """Title and aliases, to embed in front of every chunk; empty without aliases."""
     words: str = ""
-    """Its other values; tags come first, as `#tag`."""
+    """Its other values; tags come first, as `#tag`, then a line for each `key: value`."""
     left_out: str = ""
     """What of it is not searched, after the path; empty if everything is."""
     is_superseded: bool = False
@@ -93,10 +98,17 @@ def describe(document: Document, lines: Sequence[str]) -> Described:
     from recollect.text.tags import MAX_TAG_CHARS, declared, names_in  # noqa: PLC0415 - to read needs none
 
     inside = lines[1 : max(document.body_line - 2, 1)]
+    if (
+        document.body_line == 1
+        and lines[0].rstrip() == _OPENER
+        and _FIELD.match("".join(lines[1:2]))
+    ):
+        return Described(left_out=_BROKEN)
     title = ""
     tags: list[str] = []
     aliases: list[str] = []
     words: list[str] = []
+    fields: dict[str, list[str]] = {}
     is_superseded = False
     for is_top, key, value in _values(inside):
         if key == "title" and not title:
@@ -109,11 +121,15 @@ def describe(document: Document, lines: Sequence[str]) -> Described:
             aliases.append(value)
         elif key in _TAGS:
             tags += names_in(value)
-        elif not _DAY_OR_NUMBER.fullmatch(value):
+        elif not _SAYS_NOTHING.fullmatch(value):
             is_superseded |= is_top and key == "status" and _plain(value).lower() in _OUTDATED
-            words.append(value)
+            if key and key not in _KEPT_BY_PROGRAMS:
+                fields.setdefault(key, []).append(value)
+            elif not value[:4].isdigit():
+                words.append(value)
     kept = [tag for tag in tags[:_MAX_TAGS] if len(tag) <= MAX_TAG_CHARS]
-    texts = " ".join(aliases), " ".join(filter(None, words))
+    lines = "".join(f"\n{key}: {', '.join(values)}" for key, values in fields.items())
+    texts = " ".join(aliases), " ".join(filter(None, words)) + lines
     named, others = (text[:_MAX_WORDS_CHARS] for text in texts)
     searched = declared(kept), *[named] * _NAME_WEIGHT, others
     return Described(

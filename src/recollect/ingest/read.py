@@ -133,8 +133,6 @@ def unreadable(path: str, reason: str, action: str) -> UnreadableError:
     return UnreadableError(Failure(path, reason, action))
 
 
-_DATE_KEYS = ("date", "day", "created")
-
 _DAY = r"([12][0-9]{3})([-_])([0-9]{2})\2([0-9]{2})(?![0-9])"
 _DAY_IN_NAME = re.compile(rf"(?<![0-9]){_DAY}")
 _DATED_FOLDER = re.compile(_DAY)
@@ -162,7 +160,9 @@ def when_of(path: str, *, front_matter: Mapping[str, str]) -> date | None:
 
 
 def _stated(front_matter: Mapping[str, str]) -> Iterable[re.Match[str]]:
-    values = (front_matter.get(key, "").strip().strip("\"'") for key in _DATE_KEYS)
+    from recollect.ingest.front_matter import DATE_KEYS  # noqa: PLC0415 - only to read a file
+
+    values = (front_matter.get(key, "").strip().strip("\"'") for key in DATE_KEYS)
     return (found for value in values if (found := _STATED_DAY.match(value)))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from functools import partial, wraps
+from functools import wraps
 from typing import TYPE_CHECKING, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from recollect.errors import (
@@ -71,8 +71,7 @@ class Freshness:
     @property
     def is_behind(self) -> bool:
         """True if work is left that no other process is doing."""
-        later = 0 if self.report.degraded else self.report.pending_later
-        return bool(self.report.left or self._waiting or later) and self.holder is None
+        return bool(self.report.left or self._waiting) and self.holder is None
 
     @property
     def is_complete(self) -> bool:
@@ -199,15 +198,6 @@ class Syncer:
         if options.force and self.store.is_writable:
             self._repairing(self._require_sound)  # whoever forces a sync suspects it
         report = self._repairing(lambda: self._sync_alone(options, on_wait=on_wait))
-        while report.pending_later and options.budget.is_whole and not report.degraded:
-            # The rest is slow and not urgent; files may have changed meanwhile.
-            again = replace(options, force=False, budget=replace(options.budget, retries=False))
-            following = self._repairing(partial(self._sync_alone, again, on_wait=on_wait))
-            is_new = following.embedded or following.reused
-            is_stuck = following.pending_later >= report.pending_later and not is_new
-            report = following.after(report)
-            if is_stuck:
-                break
         self._freshness = None
         self._is_filled = report.chunks > 0
         return report

@@ -33,8 +33,6 @@ class CachedVectors:
     fingerprint: Fingerprint
     cache: VectorCache | None
     today: date
-    with_words: bool = False
-    """Whether the provider has word codes of what it embeds."""
     notice: str | None = field(default=None, init=False)
     """Why the cache was left out."""
 
@@ -44,15 +42,13 @@ class CachedVectors:
         def look(cache: VectorCache) -> dict[str, tuple[Vector, bytes]]:
             return cache.get(self.fingerprint, digests=digests, today=self.today)
 
-        held = (self._asked(look) or {}).items()
-        # A vector without word codes is no help if the provider has some.
-        found = {digest: own for digest, own in held if own[1] or not self.with_words}
+        found = self._asked(look) or {}
         if found:
             self.store.put_vectors(
                 self.fingerprint,
                 digests=list(found),
                 vectors=np.stack([vector for vector, _ in found.values()]),
-                words=[codes for _, codes in found.values()] if self.with_words else None,
+                words=[codes for _, codes in found.values()],
             )
         return frozenset(found)
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recollect.ingest.read import UnreadableError
-from recollect.reports import Difference, FoundSecret, Verification
+from recollect.reports import Failure, FoundSecret, Verification
 from recollect.text.secrets import find_secrets
 from recollect.types import Step
 
@@ -31,34 +31,28 @@ def verify(
     sources: Sequence[Source],
     *,
     store: Store,
-    spaces: Sequence[VectorSpace],
+    space: VectorSpace | None,
     progress: Progress,
 ) -> Verification:
     """Compare every file with its chunks, and every leg with the chunks."""
-    differences: list[Difference] = []
+    differences: list[Failure] = []
     found: list[tuple[Source, Found]] = []
     for source in sources:
         own, failures = source.find()
         found += [(source, each) for each in own]
         # A line that cannot be read is a mistake in a file: the index is not to blame.
-        differences += [
-            Difference(each.path, each.reason, each.action)
-            for each in failures
-            if not each.is_entry
-        ]
+        differences += [each for each in failures if not each.is_entry]
     for done, (source, each) in enumerate(found):
         progress(Step("read", done, len(found)))
         differences += _compared(each, source=source, store=store)
     present = {(each.source, each.path) for _, each in found}
     differences += [
-        Difference(known.path, "is indexed, but the file is gone", _RESYNC)
+        Failure(known.path, "is indexed, but the file is gone", _RESYNC)
         for key, known in store.known().items()
         if key not in present
     ]
-    differences += [
-        Difference(store.location, problem, _REDO) for problem in store.check(deep=True)
-    ]
-    status = store.status(replace(spaces[0].texts, media=False) if spaces else None)
+    differences += [Failure(store.location, problem, _REDO) for problem in store.check(deep=True)]
+    status = store.status(replace(space.texts, media=False) if space else None)
     return Verification(
         files=len(found),
         chunks=status.chunks,
@@ -68,29 +62,25 @@ def verify(
     )
 
 
-def _compared(found: Found, *, source: Source, store: Store) -> Iterator[Difference]:
+def _compared(found: Found, *, source: Source, store: Store) -> Iterator[Failure]:
     try:
         taken = source.take(found)
     except UnreadableError as error:
-        yield Difference(error.failure.path, error.failure.reason, error.failure.action)
+        yield error.failure
         return
     document = taken.document
     name = (document.source, document.path)
     known = store.known([name]).get(name)
     if known is None:
-        yield Difference(document.path, "is not indexed", _RESYNC)
+        yield Failure(document.path, "is not indexed", _RESYNC)
     elif known.digest != document.digest:
         # A file that looks unchanged, by its size and time, is read again only if asked to.
         action = _REDO if known.stat == found.stat else _RESYNC
-        yield Difference(document.path, "is indexed with different content", action)
+        yield Failure(document.path, "is indexed with different content", action)
     elif known.recipe != source.recipe:
-        yield Difference(document.path, "was indexed by earlier rules", _RESYNC)
+        yield Failure(document.path, "was indexed by earlier rules", _RESYNC)
     elif list(store.chunks_of(document.path, source=document.source)) != taken.chunks():
-        yield Difference(
-            document.path,
-            "has chunks that do not match its content",
-            _REDO,
-        )
+        yield Failure(document.path, "has chunks that do not match its content", _REDO)
 
 
 def find_leaks(sources: Sequence[Source], *, progress: Progress) -> list[FoundSecret]:

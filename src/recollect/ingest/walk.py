@@ -6,6 +6,7 @@ it; `folders` looks through one place. No file is read here.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from itertools import takewhile
@@ -20,8 +21,7 @@ from recollect.ingest.note_files import FOLDER, NAME_A_FOLDER, Layout
 from recollect.records import dataclass
 from recollect.reports import Failure
 from recollect.text.confined import is_inside, read_inside
-from recollect.text.globs import matcher, matches
-from recollect.text.ignore import IgnoreRules
+from recollect.text.globs import IgnoreRules, matcher, matches
 from recollect.types import CURATED
 
 if TYPE_CHECKING:
@@ -298,6 +298,7 @@ def _joined(root: Path, *parts: str) -> Path:
 
 
 IGNORE_FILE = ".recollectignore"
+_LIKE = 0.8  # similarity of a path that may be meant
 _MAX_IGNORE_BYTES = 64 * 1024
 """Every file is compared with every line."""
 
@@ -309,11 +310,13 @@ def ignored_by(folder: Path, *, shown: str) -> tuple[Callable[[str], bool] | Non
         shown: the folder's stored path, for messages.
 
     """
+    lines = _templates_of_vault(folder)
     try:
         content = read_inside(folder / IGNORE_FILE, folder, max_bytes=_MAX_IGNORE_BYTES)
-        lines = content.decode("utf-8-sig").splitlines()
+        lines += content.decode("utf-8-sig").splitlines()
     except (FileNotFoundError, NotADirectoryError):
-        return None, None
+        if not lines:
+            return None, None
     except (OSError, UnicodeDecodeError) as error:
         reason = f"cannot be read, so it excludes nothing: {error}"
         return None, Failure(f"{shown}/{IGNORE_FILE}", reason, "Save it as readable UTF-8 text.")
@@ -328,6 +331,16 @@ def ignored_by(folder: Path, *, shown: str) -> tuple[Callable[[str], bool] | Non
         return rules.ignores(path, may_be_folder=not path.lower().endswith(_SUFFIX))
 
     return is_ignored, None
+
+
+def _templates_of_vault(folder: Path) -> list[str]:
+    """Return a line that excludes the templates of an Obsidian vault: they say nothing yet."""
+    file = folder / ".obsidian" / "templates.json"
+    try:
+        named = json.loads(read_inside(file, folder, max_bytes=_MAX_IGNORE_BYTES))["folder"]
+        return [f"/{named.strip('/')}/"] if named.strip("/") else []
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return []
 
 
 def locate(path: str, *, workspace: Path, options: WalkOptions) -> Found:
@@ -346,31 +359,19 @@ def locate(path: str, *, workspace: Path, options: WalkOptions) -> Found:
         if failure.path == wanted:
             raise NotFoundError(f"{path}: {failure.reason}", action=failure.action)
     if os.path.lexists(workspace / path):
-        if what := _excluded_by(wanted, workspace=workspace, options=options):
-            raise NotFoundError(
-                f"{path} is excluded from this memory by {what}.",
-                action="Remove it there to have it indexed.",
-            )
         raise NotFoundError(
             f"{path} is not a memory file of this workspace.",
-            action="`recollect search` shows the paths that can be read.",
+            action="`recollect search` shows the paths that can be read; the setting `exclude` and "
+            f"{IGNORE_FILE} leave files out.",
         )
-    raise missing(path, workspace=workspace)
+    from difflib import get_close_matches  # noqa: PLC0415 - only if a path is wrong
+
+    known = {each.path.casefold(): each.path for each in found}
+    near = get_close_matches(wanted.casefold(), known, n=1, cutoff=_LIKE)
+    raise missing(path, workspace=workspace, near=known[near[0]] if near else "")
 
 
-def missing(path: str, *, workspace: Path) -> NotFoundError:
+def missing(path: str, *, workspace: Path, near: str = "") -> NotFoundError:
     """Return the error for a path that does not exist, or must not be known to exist."""
-    return NotFoundError(
-        f"There is no {path} in {workspace}.", action="Use a path as `recollect search` shows it."
-    )
-
-
-def _excluded_by(wanted: str, *, workspace: Path, options: WalkOptions) -> str:
-    """Return what excludes a path, or a folder it is in; empty if nothing does."""
-    parts = wanted.split("/")
-    paths = ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
-    excluded = (pattern.removesuffix("/") for pattern in options.exclude)
-    if any(matches(path, pattern) for pattern in excluded for path in paths):
-        return "the setting `exclude`"
-    is_ignored, _ = ignored_by(workspace, shown=".")
-    return IGNORE_FILE if is_ignored is not None and any(map(is_ignored, paths)) else ""
+    action = f"Did you mean {near}?" if near else "Use a path as `recollect search` shows it."
+    return NotFoundError(f"There is no {path} in {workspace}.", action=action)

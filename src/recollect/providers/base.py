@@ -9,7 +9,7 @@ from recollect.records import dataclass
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recollect.types import Background, Fingerprint, Progress, Role, Vector, Vectors
+    from recollect.types import Background, Fingerprint, Role, Vector, Vectors
 
 
 READS_ENOUGH = 0.5
@@ -48,12 +48,8 @@ class Provider(Protocol):
     def reads(self, text: str) -> float:
         """Return how much of a text the model understands, from 0 to 1."""
 
-    def prepare(self, *, progress: Progress, retry: bool) -> None:
-        """Make sure that texts can be embedded, downloading what is needed.
-
-        Args:
-            progress: called with each step of a download.
-            retry: try again even if the last attempt failed a moment ago.
+    def prepare(self) -> None:
+        """Make sure that texts can be embedded.
 
         Raises:
             ProviderError: texts cannot be embedded now.
@@ -97,6 +93,17 @@ class QuestionWords:
     """States of the words, of unit length."""
 
 
+@dataclass(frozen=True, slots=True)
+class EmbeddedQuestion:
+    """A question as a provider reads it that has states of words."""
+
+    vector: Vector
+    words: QuestionWords | None
+    """None if the model that reads questions in its language has no states of words."""
+    background: Background | None = None
+    """How cosines of unrelated texts with such questions are distributed; None is the space's."""
+
+
 @runtime_checkable
 class ReadsWords(Protocol):
     """A provider whose model has a state for every word of a text, beside the text's vector."""
@@ -109,14 +116,15 @@ class ReadsWords(Protocol):
         """Return the vectors of documents, as `embed` does, and the codes of their words.
 
         A code has one bit per dimension, the sign of a word's state. Equal words share one, and
-        function words and punctuation are left out, unless a text has nothing else.
+        function words and punctuation are left out, unless a text has nothing else. A text has
+        none if the model that reads its language has no states of words.
 
         Raises:
             ProviderError: the texts could not be embedded.
 
         """
 
-    def embed_question(self, text: str) -> tuple[Vector, QuestionWords]:
+    def embed_question(self, text: str) -> EmbeddedQuestion:
         """Return the vector of a question, as `embed` does, and its words.
 
         Raises:
@@ -164,8 +172,8 @@ class Reranker(Protocol):
     def reads(self, text: str) -> float:
         """Return how much of a text the model understands, from 0 to 1."""
 
-    def prepare(self, *, progress: Progress, retry: bool) -> None:
-        """Make sure that texts can be judged, downloading what is needed.
+    def prepare(self) -> None:
+        """Make sure that texts can be judged.
 
         Raises:
             ProviderError: texts cannot be judged now.

@@ -17,25 +17,22 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recollect.errors import ProviderBusyError, ProviderError, ProviderSetupError
-from recollect.providers.base import READS_ENOUGH, EmbedsPatiently
-from recollect.providers.names import AUTO, LOCAL, NONE, ON_THIS_MACHINE
+from recollect.providers.base import EmbedsPatiently
+from recollect.providers.names import AUTO, LOCAL, NONE
 from recollect.providers.registry import open_provider
 from recollect.records import dataclass
 from recollect.reports import Probe
-from recollect.types import Degradation, Role, Sending, silent
+from recollect.types import Degradation, Role, Sending
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
 
     from recollect.providers.base import Provider
-    from recollect.providers.multilingual import MultilingualProvider
     from recollect.providers.options import ProviderOptions
-    from recollect.types import Fingerprint, Progress
+    from recollect.types import Fingerprint
 
 
 _TRIAL = "ping"
-_OTHER_SCRIPTS = "数据 данные δεδομένα"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,22 +67,19 @@ class Chain:
         self,
         options: ProviderOptions,
         *,
-        cache: Path,
         may_send: Callable[[Sending], bool] = lambda _: True,
     ) -> None:
-        """Store the arguments; `cache` is the folder of downloaded models.
+        """Store the arguments.
 
         `may_send` is asked once per provider before texts of an index that has no vectors of its
         server are sent there.
         """
         self._options = options
-        self._cache = cache
         self._may_send = may_send
         self._answers: dict[str, bool] = {}
         self._choosing = threading.RLock()  # one thread opens and tries a provider, others wait
         self._choice: Choice | None = None
         self._previous: dict[Fingerprint, Provider | Degradation] = {}
-        self._second: MultilingualProvider | None = None
 
     @property
     def choice(self) -> Choice | None:
@@ -101,7 +95,7 @@ class Chain:
     def servers(self) -> Iterator[tuple[str, str | None]]:
         """Yield each provider that may get texts, in order, with its address as far as known."""
         for name in self._order():
-            if name not in ON_THIS_MACHINE:
+            if name != LOCAL:
                 with contextlib.suppress(ProviderError):  # it cannot be used, so nothing is sent
                     yield name, _address(self._open(name))
 
@@ -122,23 +116,21 @@ class Chain:
         first = self.first(held)
         return first.fingerprint if first else None
 
-    def choose(
-        self, held: Fingerprint | None, *, progress: Progress, retry: bool, texts: int = 0
-    ) -> Choice:
+    def choose(self, held: Fingerprint | None, *, retry: bool, texts: int = 0) -> Choice:
         """Return the first provider that can embed now; `retry` repeats a failed choice."""
         choice = self._choice
         if choice is not None and not (retry and choice.provider is None):
             return choice
         with self._choosing:
             if self._choice is choice:
-                self._choice = self._choose(held, progress=progress, retry=retry, texts=texts)
+                self._choice = self._choose(held, texts=texts)
             assert self._choice is not None  # noqa: S101 - nothing takes a choice back
             return self._choice
 
     def probe(self, held: Fingerprint | None) -> Probe:
         """Embed one text, to see that the provider works."""
         started = time.perf_counter()
-        choice = self.choose(held, progress=silent, retry=False)
+        choice = self.choose(held, retry=False)
         degradation = choice.degradation
         if choice.provider is not None:
             try:
@@ -158,25 +150,8 @@ class Chain:
                 self._previous[fingerprint] = self._find_previous(fingerprint)
             return self._previous[fingerprint]
 
-    def second(self, held: Fingerprint | None) -> MultilingualProvider | None:
-        """Return the provider for texts that the chain's own does not read, if there is one.
-
-        Nothing is loaded yet. None if the chain's own reads every script.
-        """
-        with self._choosing:
-            first = self.first(held) if self._second is None else None
-            if first is not None and first.reads(_OTHER_SCRIPTS) < READS_ENOUGH:
-                from recollect.providers.multilingual import (  # noqa: PLC0415 - rarely used
-                    open_second,
-                )
-
-                self._second = open_second()
-            return self._second
-
     def close(self) -> None:
         """Release all providers."""
-        if self._second is not None:
-            self._second.close()
         if self._choice is not None and self._choice.provider is not None:
             self._choice.provider.close()
         for provider in self._previous.values():
@@ -203,11 +178,9 @@ class Chain:
         options = self._options
         if name != self._order()[0]:
             options = replace(_plain(options), provider=name)
-        return open_provider(name, options, cache=self._cache)
+        return open_provider(name, options)
 
-    def _choose(
-        self, held: Fingerprint | None, *, progress: Progress, retry: bool, texts: int
-    ) -> Choice:
+    def _choose(self, held: Fingerprint | None, *, texts: int) -> Choice:
         names = self._names(held)
         skipped: dict[str, Degradation] = {}
         chosen: Provider | None = None
@@ -216,7 +189,7 @@ class Chain:
             provider = None
             try:
                 provider = self._open(name)
-                provider.prepare(progress=progress, retry=retry)
+                provider.prepare()
                 self._ask_first(provider, held, texts=texts)
                 if held is None and len(names) > 1:
                     _try_out(provider)
@@ -254,7 +227,7 @@ class Chain:
         space = provider.fingerprint
         name = space.provider
         is_first = held is None or (held.provider, held.endpoint) != (name, space.endpoint)
-        if name in ON_THIS_MACHINE or not is_first:
+        if name == LOCAL or not is_first:
             return
         if name not in self._answers:
             sending = Sending(name, space.model, _address(provider), texts)
@@ -298,13 +271,13 @@ class Chain:
             f"The settings no longer select {fingerprint}, which embedded this index.",
             action="Run `recollect index` to embed with the current provider.",
         )
-        if fingerprint.provider not in (*ON_THIS_MACHINE, *self._order()):
+        if fingerprint.provider not in (LOCAL, *self._order()):
             return why  # questions go only to servers that the settings still name
         for options in _variants(self._options, fingerprint):
             try:
-                provider = open_provider(fingerprint.provider, options, cache=self._cache)
+                provider = open_provider(fingerprint.provider, options)
                 if provider.fingerprint == fingerprint:
-                    provider.prepare(progress=silent, retry=False)
+                    provider.prepare()
                     return provider
             except ProviderError as error:  # e.g. this provider does not have today's model
                 why = Degradation(error.message, error.action)

@@ -43,7 +43,6 @@ from recollect.types import Role
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from collections.abc import Set as AbstractSet
-    from pathlib import Path
 
     from recollect.providers.base import Limits, Media
     from recollect.providers.options import ChatOptions, ProviderOptions
@@ -148,9 +147,8 @@ class GeminiMediaProvider(RemoteProvider):
         return estimate_tokens(media.label) + image
 
 
-def open_gemini(options: ProviderOptions, *, cache: Path) -> RemoteProvider:
+def open_gemini(options: ProviderOptions) -> RemoteProvider:
     """Return the provider; nothing is sent yet."""
-    del cache
     model = (options.model or EMBEDDINGS.default_model).removeprefix("models/")
     prompts = prompts_of(model)
     if not _knows_tasks(model):

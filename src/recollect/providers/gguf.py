@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from recollect.providers.models.gguf_header import GgufHeader
     from recollect.providers.prompts import Prompts
-    from recollect.types import Progress, Role, Vector, Vectors
+    from recollect.types import Role, Vector, Vectors
 
 SUFFIX = ".gguf"
 _TEXTS = 32  # the most that is lost if the process is killed
@@ -84,8 +84,7 @@ class GgufProvider:
     def reads(self, text: str) -> float:
         return latin_share(text) if self._header.reads_latin_only else 1.0
 
-    def prepare(self, *, progress: Progress, retry: bool) -> None:
-        del progress, retry
+    def prepare(self) -> None:
         self._check()
 
     def _check(self) -> None:

@@ -1,6 +1,8 @@
-"""The default provider: a small model on this machine's CPU, through onnxruntime.
+"""The default provider: small models on this machine's CPU, through onnxruntime.
 
-It also runs a user's own ONNX model; `providers/gguf.py` runs a GGUF file. Each text is run alone:
+Two models share one space: the first embeds texts in English, the other one all others, and it is
+loaded when the first such text comes. A user's own ONNX model runs alone; `providers/gguf.py` runs
+a GGUF file. Each text is run alone:
 the model's int8 activations are scaled per batch, so a text's vector would otherwise depend on its
 neighbours. Several texts run in parallel threads instead, which is also faster
 (docs/decisions/vectors.md).
@@ -16,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recollect.errors import ModelUnavailableError, ProviderSetupError
-from recollect.providers.base import Limits, QuestionWords
+from recollect.providers.base import EmbeddedQuestion, Limits, QuestionWords
 from recollect.providers.gguf import SUFFIX, open_gguf
 from recollect.providers.models.bert import (
     WordPiece,
@@ -25,13 +27,15 @@ from recollect.providers.models.bert import (
     thread_count,
     token_output,
 )
-from recollect.providers.models.files import changed_files, read_model, resolve
-from recollect.providers.models.manifest import ARCTIC_S, MODELS, EmbeddingManifest
+from recollect.providers.models.files import changed_files, models_folder, read_model
+from recollect.providers.models.manifest import EMBEDDER, MODELS, MULTILINGUAL, EmbeddingManifest
 from recollect.providers.models.onnx_folder import describe, is_own, weights_in
+from recollect.providers.models.unigram import Unigram
 from recollect.records import dataclass
+from recollect.text.language import is_english
 from recollect.text.scripts import latin_share
 from recollect.text.terms import query_terms
-from recollect.types import Fingerprint, Role, silent
+from recollect.types import Fingerprint, Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -41,7 +45,7 @@ if TYPE_CHECKING:
 
     from recollect.providers.base import Provider
     from recollect.providers.options import ProviderOptions
-    from recollect.types import Background, Progress, Vector, Vectors
+    from recollect.types import Background, Vector, Vectors
 
 _TEXTS = 32  # the most that is lost if the process is killed
 _MOST_WINDOWS = 8  # model inputs per text, about 4,000 words; the rest is cut
@@ -49,26 +53,34 @@ _MOST_CODES = 512  # per text: 24 KB
 
 
 class LocalProvider:
-    """Embeds with an ONNX model of the BERT family; loads it on first use."""
+    """Embeds with ONNX models of the BERT family; loads each on first use."""
 
     def __init__(
         self,
         manifest: EmbeddingManifest,
         *,
-        configured: Path | None,
-        cache: Path,
+        folder: Path | None,
+        others: EmbeddingManifest | None = None,
     ) -> None:
+        """Store the arguments.
+
+        Args:
+            manifest: the model.
+            folder: where its files are; None is the installed package.
+            others: the installed model for texts that are not in English; None leaves those to
+                the first one.
+
+        """
         self._manifest = manifest
-        self._configured = configured
-        self._cache = cache
-        self._files: tuple[Path, Mapping[str, bytes]] | None = None
-        self._model: _LoadedModel | None = None
-        self._loading = threading.RLock()
+        self._first = _Model(manifest, folder)
+        self._second = _Model(others, None) if others else None
 
     @property
     def fingerprint(self) -> Fingerprint:
         known = self._manifest
-        return Fingerprint("local", known.id, known.dimensions, known.identity)
+        models = (self._first, self._second) if self._second else (self._first,)
+        identity = "-".join(each.manifest.identity for each in models)
+        return Fingerprint("local", known.id, known.dimensions, identity)
 
     @property
     def background(self) -> Background | None:
@@ -80,19 +92,11 @@ class LocalProvider:
         return Limits(texts=_TEXTS)
 
     def reads(self, text: str) -> float:
-        return latin_share(text) if self._manifest.reads_latin_only else 1.0
+        share = latin_share(text) if self._manifest.reads_latin_only else 1.0
+        return share if share == 1.0 or self._model_of(text) is self._first else 1.0
 
-    def prepare(self, *, progress: Progress, retry: bool) -> None:
-        with self._loading:  # threads that come at once share one model
-            if self._model is None and self._files is None:
-                folder = resolve(
-                    self._manifest,
-                    configured=self._configured,
-                    cache=self._cache,
-                    progress=progress,
-                    retry=retry,
-                )
-                self._files = folder, read_model(self._manifest, folder)
+    def prepare(self) -> None:
+        self._first.prepare()
 
     @property
     def word_background(self) -> Background | None:
@@ -105,49 +109,72 @@ class LocalProvider:
         read = self._read_all(texts, role=Role.DOCUMENT)
         return self._stacked([each.vector for each in read]), [each.codes() for each in read]
 
-    def embed_question(self, text: str) -> tuple[Vector, QuestionWords]:
+    def embed_question(self, text: str) -> EmbeddedQuestion:
         [read] = self._read_all([text], role=Role.QUERY)
-        return read.vector, read.question()
+        background = self._model_of(text).manifest.background
+        return EmbeddedQuestion(read.vector, read.question(), background)
+
+    def close(self) -> None:
+        self._first.close()
+        if self._second is not None:
+            self._second.close()
 
     def _stacked(self, vectors: list[Vector]) -> Vectors:
         if not vectors:
             return np.zeros((0, self._manifest.dimensions or 0), dtype=np.float32)
         return np.stack(vectors)
 
+    def _model_of(self, text: str) -> _Model:
+        return self._first if self._second is None or is_english(text) else self._second
+
+    def _read_all(self, texts: Sequence[str], *, role: Role) -> list[_Read]:
+        if len(texts) <= 1:
+            return [self._model_of(text).read(text, role=role) for text in texts]
+        with ThreadPoolExecutor(thread_count()) as pool:
+            return list(pool.map(lambda text: self._model_of(text).read(text, role=role), texts))
+
+
+class _Model:
+    """One model, loaded on first use."""
+
+    def __init__(self, manifest: EmbeddingManifest, folder: Path | None) -> None:
+        self.manifest = manifest
+        self._folder = folder
+        self._files: Mapping[str, bytes] | None = None
+        self._loaded: _LoadedModel | None = None
+        self._loading = threading.RLock()
+
+    def prepare(self) -> None:
+        with self._loading:  # threads that come at once share one model
+            if self._loaded is None and self._files is None:
+                self._files = read_model(self.manifest, self._folder)
+
     def close(self) -> None:
-        self._model = None
+        self._loaded = None
 
     def _load(self) -> _LoadedModel:
         with self._loading:
-            self.prepare(progress=silent, retry=False)
-            if self._model is None:
+            self.prepare()
+            if self._loaded is None:
                 assert self._files is not None  # noqa: S101 - prepare either sets it or raises
-                self._model = _open_model(*self._files, self._manifest)
+                folder = self._folder or models_folder()
+                self._loaded = _open_model(folder, self._files, self.manifest)
                 self._files = None
-            return self._model
+            return self._loaded
 
-    def _read_all(self, texts: Sequence[str], *, role: Role) -> list[_Read]:
-        if not texts:
-            return []
-        model = self._load()
-        prefix = (
-            self._manifest.query_prefix if role is Role.QUERY else self._manifest.document_prefix
-        )
-        if len(texts) == 1:
-            return [self._read(model, prefix, texts[0])]
-        with ThreadPoolExecutor(thread_count()) as pool:
-            return list(pool.map(lambda text: self._read(model, prefix, text), texts))
-
-    def _read(self, model: _LoadedModel, prefix: str, text: str) -> _Read:
+    def read(self, text: str, *, role: Role) -> _Read:
+        """Return what the model makes of a text."""
+        model, manifest = self._load(), self.manifest
+        prefix = manifest.query_prefix if role is Role.QUERY else manifest.document_prefix
         # A prefix from a model folder must leave room for the text.
-        lead = model.words.ids(prefix)[: self._manifest.max_tokens // 2]
+        lead = model.words.ids(prefix.rstrip())[: manifest.max_tokens // 2] if prefix else []
         words = model.words.words(text)
         body = [number for _, ids in words for number in ids]
-        room = self._manifest.max_tokens - 2 - len(lead)
+        room = manifest.max_tokens - 2 - len(lead)
         windows = [body[at : at + room] for at in range(0, max(len(body), 1), room)]
         windows = windows[:_MOST_WINDOWS]
         runs = [
-            model.run([model.words.cls_id, *lead, *window, model.words.sep_id])
+            model.run([model.words.start_id, *lead, *window, model.words.end_id])
             for window in windows
         ]
         vectors = [self._pooled(tokens) for tokens in runs]
@@ -158,10 +185,11 @@ class LocalProvider:
             ids=body,
             words=[word for word, ids in words for _ in ids],
             tokens=np.concatenate([tokens[1 + len(lead) : -1] for tokens in runs]),
+            has_codes=manifest.word_background is not None,
         )
 
     def _pooled(self, tokens: npt.NDArray[np.float32]) -> Vector:
-        return _unit(tokens[0] if self._manifest.pooling == "cls" else tokens.mean(axis=0))
+        return _unit(tokens[0] if self.manifest.pooling == "cls" else tokens.mean(axis=0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,9 +202,13 @@ class _Read:
     """The word that each id is a piece of."""
     tokens: npt.NDArray[np.float32]
     """One state per id, of those that fit into the model."""
+    has_codes: bool
+    """Whether the states of words can be compared; the other model's are in no common space."""
 
-    def question(self) -> QuestionWords:
+    def question(self) -> QuestionWords | None:
         """Return its words with their states."""
+        if not self.has_codes:
+            return None
         states = self.tokens / np.linalg.norm(self.tokens, axis=1, keepdims=True)
         return QuestionWords(tuple(self.words[: len(states)]), states)
 
@@ -185,6 +217,8 @@ class _Read:
 
         Equal pieces share one, the signs of the sum of their states.
         """
+        if not self.has_codes:
+            return b""
         words = self.words[: len(self.tokens)]
         telling = [place for place, word in enumerate(words) if _is_telling(word)]
         places = np.array(telling or range(len(words)), dtype=np.intp)
@@ -212,7 +246,7 @@ class _LoadedModel:
 
     path: Path
     session: Any
-    words: WordPiece
+    words: WordPiece | Unigram
     inputs: frozenset[str]
     output: str
 
@@ -246,7 +280,11 @@ def _open_model(
     found = shapes[output][-1]
     if isinstance(found, int) and dimensions not in (None, found):
         raise _unusable(path, f"it gives {found} dimensions, not {dimensions}")
-    words = WordPiece.from_bytes(files.get("vocab.txt") or (folder / "vocab.txt").read_bytes())
+    words: WordPiece | Unigram
+    if pieces := files.get("pieces.txt"):
+        words = Unigram.from_bytes(pieces)
+    else:
+        words = WordPiece.from_bytes(files.get("vocab.txt") or (folder / "vocab.txt").read_bytes())
     return _LoadedModel(path, session, words, inputs, output)
 
 
@@ -262,8 +300,8 @@ def _unit(vector: npt.NDArray[np.floating[Any]]) -> Vector:
     return (vector / np.linalg.norm(vector)).astype(np.float32)
 
 
-def open_local(options: ProviderOptions, *, cache: Path) -> Provider:
-    """Return the provider of the default model or the user's own; nothing is downloaded yet.
+def open_local(options: ProviderOptions) -> Provider:
+    """Return the provider of the default models or of the user's own; nothing is loaded yet.
 
     Raises:
         ModelUnavailableError: the user's own model cannot be used.
@@ -273,21 +311,20 @@ def open_local(options: ProviderOptions, *, cache: Path) -> Provider:
     path = options.model_path.expanduser() if options.model_path else None
     if path is not None and path.suffix.lower() == SUFFIX:
         return open_gguf(path)
-    cache = options.model_cache or cache
     if path is not None and is_own(path):
-        return LocalProvider(describe(path), configured=path, cache=cache)
-    if options.model not in (None, ARCTIC_S.id):
+        return LocalProvider(describe(path), folder=path)
+    if options.model not in (None, EMBEDDER.id):
         raise ProviderSetupError(
             f"There is no local model named {options.model}.",
             action="Leave `model` unset; local.model_path takes a GGUF file or an ONNX folder.",
         )
-    return LocalProvider(ARCTIC_S, configured=path, cache=cache)
+    return LocalProvider(EMBEDDER, folder=path, others=MULTILINGUAL)
 
 
-def changed_models(options: ProviderOptions, *, cache: Path) -> Iterator[ModelUnavailableError]:
-    """Hash every model file that is there, whoever uses it; yield which were changed."""
+def changed_models(options: ProviderOptions) -> Iterator[ModelUnavailableError]:
+    """Hash every model file, whoever uses it; yield which are missing or were changed."""
     for manifest in MODELS:
-        yield from changed_files(manifest, (options.model_cache or cache) / manifest.folder)
+        yield from changed_files(manifest, None)
     path = options.model_path.expanduser() if options.model_path else None
     if path is not None and path.suffix.lower() != SUFFIX and not is_own(path):
-        yield from changed_files(ARCTIC_S, path)
+        yield from changed_files(EMBEDDER, path)

@@ -11,8 +11,8 @@ docs.ollama.com/capabilities/thinking.
 from __future__ import annotations
 
 from dataclasses import replace
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, ClassVar
+from urllib.parse import urlsplit
 
 from recollect.providers.base import Completion
 from recollect.providers.remote.chat import ChatApi, RemoteChat, count_in
@@ -22,64 +22,32 @@ from recollect.providers.remote.server import ApiCall, Vendor
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
-    from pathlib import Path
 
     from recollect.providers.options import ChatOptions, ProviderOptions
     from recollect.providers.remote.chat import Prompt
     from recollect.providers.remote.provider import RemoteProvider
 
-_PORT = "11434"
-_HIGHEST_PORT = 65535
+_HERE = "127.0.0.1"  # not `localhost`: Windows tries IPv6 first, and waits
+_PORT = 11434
 _LATEST = ":latest"
 
 
 def url_of_host(value: str) -> str:
-    """Return the URL that OLLAMA_HOST names, as Ollama's own client reads it.
-
-    The variable also configures the server, where `0.0.0.0` means all addresses; here it means this
-    machine. Rules: github.com/ollama/ollama, envconfig/config.go, `Host` and `ConnectableHost`.
-    """
-    value = value.strip().strip("\"'")
-    scheme, has_scheme, rest = value.partition("://")
-    if value == "ollama.com":
-        scheme, rest, port = "https", value, "443"
-    elif not has_scheme:
-        scheme, rest, port = "http", value, _PORT
-    else:
-        port = {"http": "80", "https": "443"}.get(scheme, _PORT)
-    netloc, _, path = rest.partition("/")
-    host, port = _host_and_port(netloc, port)
-    path = path.strip("/")
-    return f"{scheme}://{host}:{port}" + (f"/{path}" if path else "")
-
-
-def _host_and_port(netloc: str, port: str) -> tuple[str, str]:
-    host, colon, own_port = netloc.rpartition(":")
-    if not colon or _is_address(netloc.strip("[]")):
-        host, own_port = netloc, port
-    if not (own_port.isdecimal() and int(own_port) <= _HIGHEST_PORT):
-        own_port = port
-    host = host.strip("[]")
-    if not _is_address(host):
-        return host or "127.0.0.1", own_port
-    address = ip_address(host)
-    if address.version == 6:  # noqa: PLR2004 - IPv6
-        return ("[::1]" if address.is_unspecified else f"[{address}]"), own_port
-    return ("127.0.0.1" if address.is_unspecified else str(address)), own_port
-
-
-def _is_address(host: str) -> bool:
+    """Return the URL that OLLAMA_HOST names; as an address of a server, 0.0.0.0 is this machine."""
+    given = value.strip().strip("\"'")
     try:
-        ip_address(host)
+        url = urlsplit(given if "://" in given else f"http://{given}")
+        host, port = url.hostname or _HERE, url.port
     except ValueError:
-        return False
-    return True
+        return given  # the first request says that it is not an address
+    host = _HERE if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host  # noqa: S104
+    standard = {"http": 80, "https": 443}.get(url.scheme, _PORT) if "://" in given else _PORT
+    return f"{url.scheme}://{host}:{port or standard}{url.path.rstrip('/')}"
 
 
 OLLAMA = Vendor(
     name="ollama",
-    # Not `localhost`: Windows tries IPv6 first, and waits.
-    base_url=f"http://127.0.0.1:{_PORT}",
+    base_url=f"http://{_HERE}:{_PORT}",
     key_variable="OLLAMA_API_KEY",
     needs_key=False,
     url_variable="OLLAMA_HOST",
@@ -113,11 +81,11 @@ EMBEDDINGS = EmbeddingService(
 )
 
 
-def open_ollama(options: ProviderOptions, *, cache: Path) -> RemoteProvider:
+def open_ollama(options: ProviderOptions) -> RemoteProvider:
     """Return the provider; nothing is sent yet."""
     # A name without a tag means `latest`: both are the same space.
     model = options.model.removesuffix(_LATEST) if options.model else None
-    return open_listed(EMBEDDINGS, replace(options, model=model), cache=cache)
+    return open_listed(EMBEDDINGS, replace(options, model=model))
 
 
 _CHAT_MODEL = "gemma3:4b"

@@ -29,7 +29,6 @@ from recollect.types import Role
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
-    from pathlib import Path
 
     from recollect.providers.options import ChatOptions, ProviderOptions
     from recollect.providers.remote.chat import Prompt
@@ -55,13 +54,13 @@ EMBEDDINGS = EmbeddingService(
 )
 
 
-def open_openai(options: ProviderOptions, *, cache: Path) -> RemoteProvider:
+def open_openai(options: ProviderOptions) -> RemoteProvider:
     """Return the provider; nothing is sent yet."""
     types = {
         Role.QUERY: options.remote.query_input_type,
         Role.DOCUMENT: options.remote.document_input_type,
     }
-    return open_listed(replace(EMBEDDINGS, input_types=types), options, cache=cache)
+    return open_listed(replace(EMBEDDINGS, input_types=types), options)
 
 
 _CHAT_MODEL = "gpt-6-luna"

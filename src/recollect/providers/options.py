@@ -6,7 +6,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, ClassVar
 
 from recollect.providers.keys import Variables, key_reference
-from recollect.providers.names import AUTO, CHAT_NAMES, NAMES, NONE, names
+from recollect.providers.names import AUTO, CHAT_NAMES, NAMES, PROVIDERS
 from recollect.records import dataclass
 from recollect.text.setting import (
     number,
@@ -25,17 +25,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def _known(value: object) -> str:
-    # Entry points of other packages are looked up only if the name is not one of ours.
-    if not isinstance(value, str) or (value not in NAMES and value not in names()):
-        raise ValueError(f"one of {', '.join(names())}")
-    return value
-
-
 def _fallback(value: object) -> tuple[str, ...]:
     if value in ("", [], ()):
         return ()
-    return some_of([name for name in names() if name not in (AUTO, NONE)])(value)
+    return some_of(PROVIDERS)(value)
 
 
 def _redact() -> bool:
@@ -93,7 +86,7 @@ class RemoteOptions:
 class ProviderOptions:
     """Which provider to use, and how."""
 
-    provider: str = user_setting("provider", AUTO, _known, "provider that embeds texts")
+    provider: str = user_setting("provider", AUTO, one_of(NAMES), "provider that embeds texts")
     fallback: tuple[str, ...] = user_setting(
         "fallback",
         (),
@@ -114,12 +107,6 @@ class ProviderOptions:
         None,
         optional(path),
         "folder with the files of an ONNX model, or a GGUF file",
-    )
-    model_cache: Path | None = user_setting(
-        "local.model_cache",
-        None,
-        optional(path),
-        "folder for downloaded models; unset: the platform's cache folder",
     )
     remote: RemoteOptions = field(default_factory=RemoteOptions)
     variables: Variables = field(default_factory=Variables)

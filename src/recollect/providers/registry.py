@@ -6,32 +6,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from recollect.errors import ProviderSetupError
-from recollect.providers import names
-from recollect.providers.names import CHAT_NAMES, CHATS, NAMES
+from recollect.providers.names import CHAT_NAMES, CHATS, PROVIDERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from recollect.providers.base import Chat, Provider
     from recollect.providers.options import ChatOptions, ProviderOptions
 
 
-def open_provider(name: str, options: ProviderOptions, *, cache: Path) -> Provider:
-    """Return the named provider, not yet prepared.
-
-    Raises:
-        ProviderSetupError: the package that offers it is missing or cannot be loaded.
-
-    """
-    if name in names.PROVIDERS:
-        return cast("Callable[..., Provider]", _load(names.PROVIDERS[name]))(options, cache=cache)
-    opened = cast("Callable[..., Provider]", _load_foreign(name))(options, cache=cache)
-    if not options.remote.redact:
-        return opened
-    from recollect.providers.plugins import redacting  # noqa: PLC0415 - hardly ever needed
-
-    return redacting(opened)  # nobody knows whether it sends its texts to a server
+def open_provider(name: str, options: ProviderOptions) -> Provider:
+    """Return the named provider, not yet prepared."""
+    return cast("Callable[..., Provider]", _load(PROVIDERS[name]))(options)
 
 
 def open_chat(options: ChatOptions) -> Chat:
@@ -74,18 +60,3 @@ def _no_chat() -> ProviderSetupError:
 def _load(row: str) -> object:
     module, _, function = row.partition(":")
     return getattr(import_module(module), function)
-
-
-def _load_foreign(name: str) -> object:
-    for row in names.entry_points().select(name=name):
-        try:
-            return row.load()
-        except (ImportError, AttributeError) as error:
-            raise ProviderSetupError(
-                f"The provider {name} of the package at {row.value} cannot be loaded ({error}).",
-                action="Reinstall that package, or choose another provider.",
-            ) from error
-    raise ProviderSetupError(
-        f"The provider {name} does not exist.",
-        action=f"Install the package that offers it, or choose one of {', '.join(NAMES)}.",
-    )

@@ -37,7 +37,7 @@ class RecollectRetriever(OwnsMemory, BaseRetriever):
     """Searches a Memory, from any thread; `ainvoke` never blocks the event loop.
 
     A Document's text is the whole chunk. Its metadata has path, start_line, end_line, citation,
-    score, source, heading, date and id; `confident`, false when no hit stands out from noise; and
+    score, source, heading, date and id; `confident`, false for a weak match; and
     `degraded`, a sentence if part of the search did not run, which is also logged.
     """
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+
 from recollect.memory import Memory
+from recollect.search.select import is_tail
 from recollect.types import HEADING_SEPARATOR
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
-    from types import TracebackType
 
     from recollect.types import Hit, SearchRequest
 
@@ -63,12 +65,7 @@ class OwnsMemory:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
 
@@ -90,11 +87,14 @@ def retrieve(memory: Memory, request: SearchRequest) -> list[tuple[Hit, dict[str
         LOG.warning("Degraded: %s", sentence)
     for notice in results.notices:
         LOG.warning("%s", notice)
-    shared: dict[str, Metadata] = {
-        "confident": results.confident,
-        "degraded": " ".join(degraded) or None,
-    }
-    return [(hit, _metadata(hit, agent=memory.agent) | shared) for hit in results.hits]
+    if not results.hits:
+        return []
+    weak = is_tail(np.array([hit.score for hit in results.hits])) | (not results.confident)
+    told = " ".join(degraded) or None
+    return [
+        (hit, {**_metadata(hit, agent=memory.agent), "confident": not is_weak, "degraded": told})
+        for hit, is_weak in zip(results.hits, weak.tolist(), strict=True)
+    ]
 
 
 def _metadata(hit: Hit, *, agent: str) -> dict[str, Metadata]:

@@ -8,41 +8,37 @@ the answer lacks. Who calls it brings the index up to date before.
 
 from __future__ import annotations
 
-import contextlib
 import time
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
-from recollect.errors import ProviderError
-from recollect.ingest.spaces import spaces_of
 from recollect.records import dataclass
-from recollect.search.confidence import CONFIDENT_FROM, confidence
+from recollect.search.confidence import confidence, is_confident
 from recollect.search.embed import (
     NOT_READ,
     Serving,
     StoredSpaces,
     choose_provider,
     embed_question,
-    embed_second,
 )
-from recollect.search.hits import make_hits
+from recollect.search.hits import make_hits, term_weights
 from recollect.search.interpret import interpret
 from recollect.search.notices import (
     empty_notices,
     filling_notices,
     notices,
     source_notices,
-    unread_notices,
 )
 from recollect.search.propose import UNEMBEDDED, UNUSABLE, propose
 from recollect.search.rank import rank
 from recollect.search.request import adapt_options, at_this_moment, read_question
 from recollect.search.select import select
 from recollect.search.weigh import weigh
+from recollect.text.phrases import read_filters
 from recollect.types import Leg, Results
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
     from datetime import date
     from pathlib import Path
 
@@ -52,7 +48,7 @@ if TYPE_CHECKING:
     from recollect.search.expand import QueryExpander
     from recollect.search.options import SearchOptions
     from recollect.stores.base import Store
-    from recollect.types import Degradation, Progress, Query, SearchRequest
+    from recollect.types import Degradation, Query, SearchRequest
 
 _SPARE = 4  # hits in place of those that repeat superseded facts
 _BY_WORKER = "A worker of the server embeds it: ask again later, or ask its operator."
@@ -62,7 +58,7 @@ def search(  # noqa: PLR0913 - the parts of an answer
     query: Query,
     *,
     store: Store,
-    asked: Sequence[AskedVectors] = (),
+    asked: AskedVectors | None = None,
     options: SearchOptions,
     today: date,
     reranker: Reranker | None = None,
@@ -82,11 +78,12 @@ def search(  # noqa: PLR0913 - the parts of an answer
         provider=pools.fingerprint.provider if pools.fingerprint else None,
         model=pools.fingerprint.model if pools.fingerprint else None,
         fusion=ranking.fusion,
-        confident=probability >= CONFIDENT_FROM,
+        confident=is_confident(probability, ranking),
         confidence=probability,
         degraded={**pools.degraded, **ranking.degraded} or None,
         notices=notices(evidence),
         searched=pools.keyword.corpus.chunks,
+        terms=frozenset(term_weights(evidence)),
     )
 
 
@@ -110,8 +107,7 @@ class EmbeddedSearch:
 
     query: Query
     serving: Serving
-    asked: tuple[AskedVectors, ...] = ()
-    """The main space first, then those of the texts that it does not have."""
+    asked: AskedVectors | None = None
     unexpanded: Mapping[str, Degradation] = field(default_factory=dict)
 
 
@@ -139,14 +135,11 @@ class Searcher:
     """Whether what changed is brought in first, if a request does not say."""
     today: Callable[[], date]
 
-    def start(self, request: SearchRequest, *, progress: Progress) -> StartedSearch:
-        """Read a request, and fetch a model that is needed."""
+    def start(self, request: SearchRequest) -> StartedSearch:
+        """Read a request."""
+        request = read_filters(request)
         options = adapt_options(self.options, request)
         query = read_question(request, audience=self.audience(request.scopes), options=options)
-        if options.rank.rerank.enabled:
-            # The stage itself reports a model that cannot be had; here only the wait is shown.
-            with contextlib.suppress(ProviderError):
-                self.reranker().prepare(progress=progress, retry=False)
         return StartedSearch(request, options, query)
 
     def syncs(self, request: SearchRequest) -> bool:
@@ -157,23 +150,18 @@ class Searcher:
         """Return the spaces that the store has vectors in."""
         return StoredSpaces.of(self.store, chain=self.chain)
 
-    def embed(self, started: StartedSearch, *, progress: Progress) -> EmbeddedSearch:
+    def embed(self, started: StartedSearch) -> EmbeddedSearch:
         """Expand the question and embed it. Only this waits for models; it uses no store."""
         query, unexpanded = (
             self.expander.expand(started.query) if self.expander else (started.query, {})
         )
-        serving = choose_provider(started.spaces, chain=self.chain, progress=progress)
+        serving = choose_provider(started.spaces, chain=self.chain)
         if serving.provider is None:
             return EmbeddedSearch(query, serving, unexpanded=unexpanded)
-        main = embed_question(query, serving.provider)
-        if main.degradation is not None and serving.second is not None:
-            main = embed_question(query, serving.second)
-        second = self.chain.second(started.spaces.held)
-        if second is None or started.spaces.second is None:
-            return EmbeddedSearch(query, serving, (main,), unexpanded)
-        has_last = started.spaces.last is not None
-        others = embed_second(query, main, second, has_last=has_last)
-        return EmbeddedSearch(query, serving, (main, *others), unexpanded)
+        asked = embed_question(query, serving.provider)
+        if asked.degradation is not None and serving.second is not None:
+            asked = embed_question(query, serving.second)
+        return EmbeddedSearch(query, serving, asked, unexpanded)
 
     def finish(self, started: StartedSearch, embedded: EmbeddedSearch) -> Results:
         """Answer from what the store holds."""
@@ -206,11 +194,7 @@ class Searcher:
             options=options,
             today=started.request.today or self.today(),
         )
-        spaces = spaces_of(self.chain, started.spaces.held)
-        told = (
-            *filling_notices(embedded.serving, self.store),
-            *unread_notices(results, embedded.asked, spaces, self.store),
-        )
+        told = tuple(filling_notices(embedded.serving, self.store))
         if superseded:
             from recollect.search.copies import mark_copies  # noqa: PLC0415 - slow to load
 
@@ -221,9 +205,8 @@ class Searcher:
             results = replace(
                 results, hits=tuple(replace(each, trace=None) for each in results.hits)
             )
-        took_ms = (time.perf_counter() - began) * 1000 + sum(
-            each.took_ms for each in embedded.asked
-        )
+        took_ms = (time.perf_counter() - began) * 1000
+        took_ms += embedded.asked.took_ms if embedded.asked else 0.0
         return replace(results, notices=(*told, *results.notices), took_ms=took_ms)
 
     def _degraded(

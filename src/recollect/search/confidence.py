@@ -1,10 +1,10 @@
-"""How likely is it that a memory holds an answer at all? A model, its certainties and its vetoes.
+"""How likely is it that a memory holds an answer at all? An estimate, its certainties and vetoes.
 
-The model is logistic, of four numbers. For: the evidence of the best hits. Against: how much the
-next hits have, too, because an answer stands out from what is merely of the same kind; and the
-share of the question's information in words that occur nowhere in the memory. The weights were
-fitted on questions whose answer was in the memory, had been removed from it, or was never in it:
-docs/decisions/confidence.md.
+If the reader has read the best candidates, the estimate is its own: that one of them answers.
+Otherwise it is that of the legs, logistic, of four numbers. For: the evidence of the best hits.
+Against: how much the next hits have, too, because an answer stands out from what is merely of the
+same kind; and the share of the question's information in words that occur nowhere in the memory.
+Both were fitted on questions that nothing is measured with: docs/decisions/confidence.md.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 RIVALS = 5
 """Chunks after the best that it has to stand out from."""
 CONFIDENT_FROM = 0.35
-"""The least probability of an answer that is called confident."""
+"""The least probability of an answer that is called confident, if only the legs were asked."""
+CONFIDENT_IF_READ = 0.5
+"""The same if the reader has read: it is right more often, so less doubt is let through."""
 _GUESSED = 0.5  # share of a question in guessed spellings from which its answer is a guess
 
 
@@ -81,10 +83,17 @@ def leg_probability(legs: Mapping[Leg, LegScores], *, unknown: float = 0.0) -> f
 
 
 def likelihood(evidence: Evidence, ranking: Ranking) -> float:
-    """Return how sure the legs are of an answer; entirely after an exact match or sure rerank."""
-    if ranking.is_exact.any() or ranking.is_sure:
+    """Return the reader's probability of an answer, or what the legs say if it did not read."""
+    if ranking.is_exact.any():
         return 1.0
+    if ranking.probability is not None:
+        return ranking.probability
     return leg_probability(evidence.legs, unknown=evidence.pools.unknown)
+
+
+def is_confident(probability: float, ranking: Ranking) -> bool:
+    """Return whether an answer of this probability may be relied on."""
+    return probability >= (CONFIDENT_FROM if ranking.probability is None else CONFIDENT_IF_READ)
 
 
 def _is_of_the_day(evidence: Evidence, best: int) -> bool:

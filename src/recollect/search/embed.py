@@ -1,4 +1,4 @@
-"""Chooses the provider that answers, and embeds the question in each space that has texts for it.
+"""Chooses the provider that answers, and embeds the question.
 
 A question is compared in the space of the provider that embeds it. While a store changes its model,
 the space that was complete before serves, if its model still answers; otherwise whatever the new
@@ -18,20 +18,19 @@ from recollect.ingest.spaces import held_space
 from recollect.providers.base import READS_ENOUGH, word_reader
 from recollect.records import dataclass
 from recollect.search.interpret import term_question
-from recollect.stores.base import published_in
+from recollect.stores.base import SpaceVectors, published_in
 from recollect.types import Degradation, Leg, Role
 
 if TYPE_CHECKING:
     from recollect.providers.base import Provider, QuestionWords
     from recollect.providers.chain import Chain
-    from recollect.providers.multilingual import MultilingualProvider
     from recollect.stores.base import Store
-    from recollect.types import Background, Fingerprint, Progress, Query, Vectors
+    from recollect.types import Background, Fingerprint, Query, Vectors
 
 NOT_READ = Degradation(
     reason="The embedding model does not support this writing system.",
-    action="Nothing is broken: ask with words that occur in the notes, or set "
-    'provider = "multilingual" for a model that reads about a hundred languages.',
+    action="Nothing is broken: ask with words that occur in the notes, or remove the setting that "
+    "names the model: the default models read about a hundred languages.",
 )
 
 
@@ -43,10 +42,6 @@ class StoredSpaces:
     """Published space: complete, and used by searches."""
     held: Fingerprint | None = None
     """Published space, or else one that a run began to fill."""
-    second: Fingerprint | None = None
-    """Space of the second model, for texts that the main model does not read."""
-    last: Fingerprint | None = None
-    """Third space, for questions that the main model does not read about texts that it reads."""
 
     @classmethod
     def of(cls, store: Store, *, chain: Chain) -> StoredSpaces:
@@ -54,11 +49,7 @@ class StoredSpaces:
         spaces = store.spaces()
         published = published_in(spaces)
         held = held_space(store, chain=chain) if published is None else published
-        second = chain.second(held)
-        if second is None or second.fingerprint not in spaces:
-            return cls(published, held)
-        last = second.in_last_space.fingerprint
-        return cls(published, held, second.fingerprint, last if last in spaces else None)
+        return cls(published, held)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +71,9 @@ class Serving:
         return f"Meanwhile the vectors of {model} answer."
 
 
-def choose_provider(spaces: StoredSpaces, *, chain: Chain, progress: Progress) -> Serving:
+def choose_provider(spaces: StoredSpaces, *, chain: Chain) -> Serving:
     """Return the provider and space that answer now. May wait for a model, but uses no store."""
-    choice = chain.choose(spaces.held, progress=progress, retry=False)
+    choice = chain.choose(spaces.held, retry=False)
     wanted, published = choice.provider, spaces.published
     why = choice.degradation
     if published is None or (wanted is None and why is None):
@@ -112,12 +103,17 @@ class AskedVectors:
     degradation: Degradation | None = None
     took_ms: float = 0.0
     background: Background | None = None
-    """Background of cosines between two languages, if the texts of the space are in another."""
+    """Background of such questions, if it is not that of the space."""
 
     @property
     def space(self) -> Fingerprint:
         """Return the space that the vectors are compared in."""
         return self.provider.fingerprint
+
+    @property
+    def in_space(self) -> SpaceVectors | None:
+        """Return the vectors with their space."""
+        return None if self.vectors is None else SpaceVectors(self.space, self.vectors)
 
 
 def embed_question(query: Query, provider: Provider) -> AskedVectors:
@@ -130,37 +126,19 @@ def embed_question(query: Query, provider: Provider) -> AskedVectors:
     reworded = [text for text in query.rewordings if provider.reads(text) >= READS_ENOUGH]
     started = time.perf_counter()
     try:
-        vectors, words = _embed_wordings(query, reworded, provider)
+        asked = _embed_wordings(query, reworded, provider)
     except ProviderError as error:
         return AskedVectors(provider, degradation=Degradation(error.message, error.action))
-    return AskedVectors(provider, vectors, words, took_ms=(time.perf_counter() - started) * 1000)
+    return replace(asked, took_ms=(time.perf_counter() - started) * 1000)
 
 
-def embed_second(
-    query: Query, main: AskedVectors, second: MultilingualProvider, *, has_last: bool
-) -> tuple[AskedVectors, ...]:
-    """Embed a question for the texts of a second model: those that the main one does not read.
-
-    A question that the main model does not read is compared with all other texts, too, in a space
-    of their own (`has_last`).
-    """
-    asked, background = embed_question(query, second), second.background_between(query.text)
-    if main.vectors is not None:
-        # The main space lacks these texts because they are in another language.
-        return (replace(asked, background=background),)
-    if main.degradation is not NOT_READ or not has_last:
-        return (asked,)
-    return asked, replace(asked, provider=second.in_last_space, background=background, took_ms=0.0)
-
-
-def _embed_wordings(
-    query: Query, reworded: list[str], provider: Provider
-) -> tuple[Vectors, QuestionWords | None]:
+def _embed_wordings(query: Query, reworded: list[str], provider: Provider) -> AskedVectors:
     reader = word_reader(provider)
     if reader is None:
         texts = [query.imagined or query.text, *reworded]
-        return provider.embed(texts, role=Role.QUERY), None
-    own, words = reader.embed_question(query.text)
+        return AskedVectors(provider, provider.embed(texts, role=Role.QUERY))
+    own = reader.embed_question(query.text)
     imagined = [query.imagined] if query.imagined else []
     others = provider.embed([*imagined, *reworded], role=Role.QUERY)
-    return (others if imagined else np.vstack([own, others])), words
+    vectors = others if imagined else np.vstack([own.vector, others])
+    return AskedVectors(provider, vectors, own.words, background=own.background)

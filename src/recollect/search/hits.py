@@ -1,7 +1,8 @@
-"""Spans ─▶ hits: the texts with their scores, snippets and traces."""
+"""Spans ─▶ hits: the texts with their scores, excerpts and traces."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -9,11 +10,12 @@ from typing import TYPE_CHECKING
 from recollect.search.factors import age_days
 from recollect.search.scores import KEYWORD, VECTOR
 from recollect.search.select import citation
+from recollect.text.excerpt import best_sentence, excerpt
 from recollect.text.terms import terms
 from recollect.types import Hit, LegTrace, Trace
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import date
 
     import numpy as np
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
     from recollect.types import Leg
 
 MAX_SNIPPET_CHARS = 700
-_ELLIPSIS = "…"
 
 
 def make_hits(
@@ -33,9 +34,10 @@ def make_hits(
 ) -> tuple[Hit, ...]:
     """Return the hits for spans in their final order, and why each is there."""
     ranks = {name: leg.ranks for name, leg in evidence.legs.items()}
+    weights = term_weights(evidence)
     return tuple(
         replace(
-            _make_hit(span, evidence=evidence, ranking=ranking),
+            _make_hit(span, evidence=evidence, ranking=ranking, weights=weights),
             trace=_make_trace(
                 span, ranks, evidence=evidence, ranking=ranking, today=today, place=place
             ),
@@ -44,11 +46,25 @@ def make_hits(
     )
 
 
-def _make_hit(span: Span, *, evidence: Evidence, ranking: Ranking) -> Hit:
+def term_weights(evidence: Evidence) -> dict[str, float]:
+    """Return how much each term tells that a sentence is about the question, rare ones most."""
+    words, corpus = evidence.question.words, evidence.pools.keyword.corpus
+    wanted = [term for term in words.terms if term not in words.stop] or words.terms
+    return {
+        term: math.log1p(corpus.chunks / (0.5 + corpus.frequencies.get(term, 0))) for term in wanted
+    }
+
+
+def _make_hit(
+    span: Span, *, evidence: Evidence, ranking: Ranking, weights: Mapping[str, float]
+) -> Hit:
     row = span.row
     chunk = evidence.loaded.chunks[row]
     keyword = evidence.legs.get(KEYWORD)
     vector = evidence.legs.get(VECTOR)
+    said = [each for each in chunk.fields if weights.keys() & terms(each)]
+    text = "\n".join((*(f"- {each}" for each in said if each not in chunk.text), chunk.text))
+    sentence = best_sentence(text, weights)
     return Hit(
         path=chunk.path,
         start_line=span.start_line,
@@ -58,7 +74,7 @@ def _make_hit(span: Span, *, evidence: Evidence, ranking: Ranking) -> Hit:
         text_score=float(ranking.fused.normalised[KEYWORD][row])
         if keyword and keyword.present[row]
         else None,
-        snippet=snippet(chunk.text, words=evidence.question.words.terms),
+        snippet=excerpt(text, sentence=sentence, most_chars=MAX_SNIPPET_CHARS),
         source=chunk.source,
         citation=citation(chunk.path, span.start_line, span.end_line),
         heading=chunk.heading,
@@ -67,7 +83,8 @@ def _make_hit(span: Span, *, evidence: Evidence, ranking: Ranking) -> Hit:
         moment=chunk.moment or None,
         fact=chunk.fact,
         also_in=span.also_in,
-        text=chunk.text,
+        text=text,
+        sentence=sentence,
     )
 
 
@@ -98,52 +115,3 @@ def _make_trace(  # noqa: PLR0913 - what a score is made of
     return Trace(
         legs, source, exact, decay, rerank, similarity=span.similarity, age_days=age, place=place
     )
-
-
-def snippet(text: str, *, words: Collection[str]) -> str:
-    """Return at most MAX_SNIPPET_CHARS of a chunk: the run of lines with most of the words."""
-    if len(text) <= MAX_SNIPPET_CHARS:
-        return text
-    lines = text.split("\n")
-    if len(lines) == 1:
-        return _cut_line(text, words=words)
-    wanted = frozenset(words)
-    held = [wanted.intersection(terms(line)) for line in lines]
-    best_start, best_end, best_count = 0, 0, -1
-    for start in range(len(lines)):
-        end = _last_that_fits(lines, start)
-        count = len(held[start].union(*held[start + 1 : end]))
-        if count > best_count:
-            best_start, best_end, best_count = start, end, count
-    shown = "\n".join(lines[best_start:best_end])
-    if len(shown) > MAX_SNIPPET_CHARS:
-        return _cut_line(shown, words=words)
-    return shown
-
-
-def _last_that_fits(lines: list[str], start: int) -> int:
-    """Return the end of the longest run from a line on that may be shown, at least one line."""
-    size = 0
-    for end in range(start, len(lines)):
-        size += len(lines[end]) + 1
-        if size > MAX_SNIPPET_CHARS + 1:
-            return max(end, start + 1)
-    return len(lines)
-
-
-def _cut_line(line: str, *, words: Collection[str]) -> str:
-    """Return part of one long line, starting a little before the first of the words."""
-    folded = line.casefold()
-    places = [place for word in words if (place := folded.find(word)) >= 0]
-    room = MAX_SNIPPET_CHARS - 2 * len(_ELLIPSIS)
-    start = max(0, min(min(places, default=0) - room // 4, len(line) - room))
-    if start:
-        space = line.find(" ", start, start + 40)
-        start = space + 1 if space >= 0 else start
-    end = min(len(line), start + room)
-    if end < len(line):
-        space = line.rfind(" ", end - 40, end)
-        end = space if space > start else end
-    head = _ELLIPSIS if start else ""
-    tail = _ELLIPSIS if end < len(line) else ""
-    return f"{head}{line[start:end]}{tail}"

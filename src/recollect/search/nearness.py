@@ -28,18 +28,12 @@ if TYPE_CHECKING:
     from recollect.search.scores import Floats
     from recollect.stores.base import Corpus
     from recollect.text.terms import QueryTerms
-    from recollect.types import Background, Vectors
+    from recollect.types import Vectors
 
     Bools = npt.NDArray[np.bool_]
 
 COMPARED = 100
 """The best candidates by all other evidence, whose words are compared."""
-STANDS_OUT = 0.06
-"""How far above the middle of its language the cosine is of a text that surely is about it."""
-OWN_LANGUAGE = 1.2
-"""Deviations by which few texts in another language stand back, unless one stands out."""
-LEAST_TEXTS = 5
-"""Of fewer texts in a language, the answer itself would be the middle."""
 FEW = 50
 """Candidates of which the middle counts half: of few, each makes up much of it."""
 _ONE_THREAD = 1 << 18
@@ -71,25 +65,6 @@ def commonness(vectors: Vectors, present: Bools) -> Floats:
         cosines = dots(own, own.mean(axis=0)).astype(np.float64)
         found[present] = (cosines - cosines.mean()) * len(own) / (len(own) + FEW)
     return found
-
-
-def deviations_across(
-    cosines: Floats, apart: Floats, is_other: Bools, *, own: Floats, background: Background
-) -> Floats:
-    """Return how many deviations texts in other languages than the question's are apart.
-
-    How near unrelated texts are to a question depends on the language and the length of both. So
-    what does not stand out counts by the difference from the texts in the question's own language:
-    docs/decisions/vectors.md. `apart` are the deviations of texts that stand out; `own` are the
-    cosines of texts in the question's language, with their background.
-    """
-    others = int(is_other.sum())
-    if min(len(own), others) < LEAST_TEXTS:
-        return apart
-    above = cosines - float(np.median(cosines[is_other]))
-    alike = (float(np.median(own)) + above - background.mean) / background.deviation
-    back = OWN_LANGUAGE * FEW / (FEW + others)
-    return np.where(above >= STANDS_OUT, apart, np.minimum(apart, alike - back))
 
 
 def word_weights(asked: QuestionWords, *, question: QueryTerms, corpus: Corpus) -> Floats:

@@ -8,34 +8,23 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from recollect.ingest.spaces import last_space
-from recollect.search.embed import NOT_READ
 from recollect.search.interpret import identifiers_in
 from recollect.search.respell import as_written
 from recollect.stores.base import SpaceTexts
 from recollect.text.phrases import MAX_PHRASES
-from recollect.types import Leg, SourceKind
+from recollect.types import SourceKind
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator
     from pathlib import Path
 
-    from recollect.ingest.spaces import VectorSpace
-    from recollect.search.embed import AskedVectors, Serving
+    from recollect.search.embed import Serving
     from recollect.search.weigh import Evidence
     from recollect.stores.base import Store
-    from recollect.types import Phrase, Results, Scope, SearchRequest
+    from recollect.types import Phrase, Scope, SearchRequest
 
 _SESSIONS_NOT_INDEXED = (
     'Transcripts are not indexed: set sources = ["memory", "sessions"] in your settings.'
-)
-_NOT_COMPARED = (
-    "Most notes were searched by keyword only: their model does not read this question. Set "
-    'provider = "multilingual" to search all of them by meaning.'
-)
-_NOT_COMPARED_YET = (
-    "Some notes were searched by keyword only: they have no vectors for questions in this script "
-    "yet. `recollect index` makes them."
 )
 _MAX_QUOTED_CHARS = 80  # of a phrase or an identifier in a notice
 
@@ -110,21 +99,6 @@ def filling_notices(serving: Serving, store: Store) -> Iterator[str]:
         filling = f"The index is being embedded again with {serving.filling.model}: {done}."
         has_other = serving.second is not None and serving.provider is not None
         yield f"{filling} {serving.meanwhile}" if has_other else filling
-
-
-def unread_notices(
-    results: Results, asked: Sequence[AskedVectors], spaces: Sequence[VectorSpace], store: Store
-) -> Iterator[str]:
-    """Yield why an answer may lack notes whose model cannot read the question.
-
-    A clear answer needs no remark, and a leg that did not run says so itself.
-    """
-    is_read = not asked or asked[0].degradation is not NOT_READ
-    if is_read or results.confident or Leg.VECTOR in (results.degraded or {}):
-        return
-    last = last_space(spaces, store=store)
-    if last is not None and last.waiting(store):
-        yield _NOT_COMPARED_YET if last.is_needed(store) else _NOT_COMPARED
 
 
 def source_notices(request: SearchRequest, *, indexed: Collection[str]) -> Iterator[str]:

@@ -67,13 +67,13 @@ class RerankOptions:
     """Whether the best candidates are read again, and for how long."""
 
     enabled: bool = setting(
-        "rerank.enabled", False, switch, "let a model reread the best candidates"
+        "rerank.enabled", True, switch, "let the reader judge the best candidates"
     )
     budget_ms: int = setting(
-        "rerank.budget_ms", 1000, whole(1, 60_000), "give up reranking after this time"
+        "rerank.budget_ms", 5000, whole(1, 60_000), "give up reranking after this time"
     )
-    weight: float = 1.0
-    """What the model's certainty weighs against the whole information of a query."""
+    weight: float = 0.75
+    """What the reader's probability weighs against the whole information of a query."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import field, replace
 from datetime import timedelta
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from recollect.records import dataclass
@@ -50,14 +49,14 @@ UNUSABLE = (_OTHER_LENGTH, *UNEMBEDDED)
 
 
 @dataclass(frozen=True, slots=True)
-class SpacePool:
-    """What one vector space proposed."""
+class NearPool:
+    """What the vector leg proposed."""
 
     asked: AskedVectors
     vectors: Vectors
     pool: VectorPool
     background: Background
-    """The distribution of cosines of unrelated texts in this space."""
+    """The distribution of cosines of unrelated texts with such questions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +67,7 @@ class Pools:
     keyword: KeywordPool
     unknown: float
     """The share of the question's information in words that occur nowhere, as it was written."""
-    spaces: tuple[SpacePool, ...] = ()
-    """The main space first, then that of the texts that it does not have."""
+    near: NearPool | None = None
     fingerprint: Fingerprint | None = None
     degraded: Mapping[str, Degradation] = field(default_factory=dict)
     dated: tuple[ChunkKey, ...] = ()
@@ -78,20 +76,18 @@ class Pools:
     @property
     def mode(self) -> Mode:
         """Return which legs answered."""
-        if not self.spaces:
+        if self.near is None:
             return Mode.KEYWORD
         return Mode.HYBRID if self.keyword.keys else Mode.VECTOR
 
     @property
     def keys(self) -> list[ChunkKey]:
         """Return the union of all proposals, in a fixed order; a date alone proposes nothing."""
-        proposed = set(self.keyword.keys).union(*(each.pool.keys for each in self.spaces))
+        proposed = set(self.keyword.keys).union(self.near.pool.keys if self.near else ())
         return sorted(proposed.union(self.dated)) if proposed else []
 
 
-def propose(
-    question: Question, *, store: Store, asked: Sequence[AskedVectors], limit: int
-) -> Pools:
+def propose(question: Question, *, store: Store, asked: AskedVectors | None, limit: int) -> Pools:
     """Let the legs propose chunks for the question as it was asked, then for other readings."""
     pools = retrieve(question, store=store, asked=asked, limit=limit)
     for read_again in _READINGS:
@@ -105,50 +101,46 @@ def propose(
     return pools if pools.question.days is None else _with_dated(pools, store=store)
 
 
-def retrieve(
-    question: Question, *, store: Store, asked: Sequence[AskedVectors], limit: int
-) -> Pools:
-    """Get the best chunks of the keyword leg and of each space."""
+def retrieve(question: Question, *, store: Store, asked: AskedVectors | None, limit: int) -> Pools:
+    """Get the best chunks of each leg."""
     query, words = question.query, question.words
-    asked = asked if VECTOR in query.legs else ()
-    vectors = {each.space: each.vectors for each in asked if each.vectors is not None}
+    asked = asked if VECTOR in query.legs else None
     found = store.propose(
-        words.terms, vectors=vectors, scope=query.scope, limit=limit, stop=words.stop
+        words.terms,
+        asked=asked.in_space if asked else None,
+        scope=query.scope,
+        limit=limit,
+        stop=words.stop,
     )
     corpus = found.keyword.corpus
     keyword = found.keyword if KEYWORD in query.legs else replace(found.keyword, keys=())
     pools = Pools(question, keyword, unknown_share(words.terms, stop=words.stop, corpus=corpus))
-    if not asked:
+    if asked is None:
         return pools
-    tried = [
-        _nearest(each, near=found.near, store=store, limit=limit)
-        for each in (asked if corpus.chunks else ())
-    ]
-    if spaces := tuple(each for each in tried if isinstance(each, SpacePool)):
-        return replace(pools, spaces=spaces, fingerprint=spaces[0].asked.space)
-    why = next(iter(tried), None)
-    degraded: dict[str, Degradation] = {VECTOR: why} if isinstance(why, Degradation) else {}
-    return replace(pools, fingerprint=asked[0].space, degraded=degraded)
+    pools = replace(pools, fingerprint=asked.space)
+    near = _nearest(asked, near=found.near, store=store, limit=limit) if corpus.chunks else None
+    if isinstance(near, Degradation):
+        return replace(pools, degraded={VECTOR: near})
+    return replace(pools, near=near)
 
 
 def _nearest(
-    asked: AskedVectors, *, near: Mapping[Fingerprint, Near], store: Store, limit: int
-) -> SpacePool | Degradation | None:
+    asked: AskedVectors, *, near: Near | None, store: Store, limit: int
+) -> NearPool | Degradation | None:
     """Return what a space proposed, or why it proposed nothing, if anything is wrong."""
-    if asked.vectors is None:
+    if asked.vectors is None or near is None:
         return asked.degradation
-    proposed = near[asked.space]
-    if not proposed.is_comparable:
+    if not near.is_comparable:
         return _OTHER_LENGTH
-    pool = _best_of(proposed.pools, limit=limit)
+    pool = _best_of(near.pools, limit=limit)
     if not pool.keys:
         coverage = store.coverage(SpaceTexts(asked.space, media=True))
         return _NO_VECTORS if coverage.pending == coverage.chunks else None
-    space = proposed.space
-    background = (space.background if space else None) or asked.provider.background
+    background = asked.background or (near.space.background if near.space else None)
+    background = background or asked.provider.background
     if background is None:
         return _NOT_MEASURED
-    return SpacePool(asked, asked.vectors, pool, asked.background or background)
+    return NearPool(asked, asked.vectors, pool, background)
 
 
 def _best_of(pools: Sequence[VectorPool], *, limit: int) -> VectorPool:
@@ -181,7 +173,7 @@ def _in_known_spelling(pools: Pools, store: Store) -> Question | None:
         return None
 
     def look_up(words: Sequence[str]) -> Mapping[str, int]:
-        found = store.propose(words, vectors={}, scope=query.scope, limit=1)
+        found = store.propose(words, asked=None, scope=query.scope, limit=1)
         return found.keyword.corpus.frequencies
 
     known = pools.keyword.corpus.frequencies
@@ -205,7 +197,7 @@ def _with_other_words(pools: Pools, question: Question, *, store: Store, limit: 
     """Ask the keyword leg again; vectors do not depend on spelling."""
     if KEYWORD not in question.query.legs:
         return replace(pools, question=question)
-    found = retrieve(question, store=store, asked=(), limit=limit)
+    found = retrieve(question, store=store, asked=None, limit=limit)
     return replace(pools, question=question, keyword=found.keyword)
 
 
@@ -225,7 +217,7 @@ def _dated(pools: Pools, days: Window, *, store: Store) -> tuple[ChunkKey, ...]:
     scope = replace(
         pools.question.query.scope, since=days.first, before=days.end + timedelta(days=1)
     )
-    vectors = {each.asked.space: each.vectors for each in pools.spaces}
-    found = store.propose(words.terms, vectors=vectors, scope=scope, limit=_DATED, stop=words.stop)
-    near = [_best_of(each.pools, limit=_DATED).keys for each in found.near.values()]
-    return tuple(chain(found.keyword.keys, *near))
+    asked = pools.near.asked.in_space if pools.near else None
+    found = store.propose(words.terms, asked=asked, scope=scope, limit=_DATED, stop=words.stop)
+    near = _best_of(found.near.pools, limit=_DATED).keys if found.near else ()
+    return (*found.keyword.keys, *near)

@@ -14,7 +14,7 @@ from recollect.search.exact import exactness
 from recollect.search.factors import decay_factor, weigh_importance, weigh_sources
 from recollect.search.fuse import fuse
 from recollect.search.rerank import RERANK, Reranked, Standing, rerank
-from recollect.search.scores import ceilings_of, lift
+from recollect.search.scores import lift
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,8 +39,8 @@ class Ranking:
     stages: Mapping[str, Floats]
     """Scores after each stage that follows, under the name it has in a trace, in their order."""
     is_exact: npt.NDArray[np.bool_]
-    is_sure: bool
-    """Whether the rerank model considers one of them an answer."""
+    probability: float | None
+    """The reader's probability that one of them is an answer; None if it did not read."""
     degraded: Mapping[str, Degradation]
     """Why rerank did not run; empty if it did or was not wanted."""
 
@@ -63,8 +63,7 @@ def rank(
         corpus=evidence.pools.keyword.corpus,
         scores=fused.scores,
     )
-    weighed = weigh_sources(fused.scores, sources=loaded.sources)
-    weighed = weigh_importance(weighed, importance=loaded.importance)
+    weighed = _weighed(fused.scores, loaded=loaded)
     lifted = lift(weighed, tiers)
     is_exact = tiers > 0
     of_day = {
@@ -74,12 +73,12 @@ def rank(
     factors = np.where(is_exact, 1.0, [of_day[day] for day in loaded.days])
     aged = lifted * factors
     looked = Reranked(aged)
-    if options.rerank.enabled and reranker is not None and evidence.legs:
+    # What was asked for by its exact name needs no opinion.
+    if reranker is not None and evidence.legs and not is_exact.any():
         standing = Standing(
             scores=aged,
-            ceilings=ceilings_of(factors, is_exact=is_exact),
-            # An exact match needs no opinion.
-            order=best_first(aged, fused.eligible & ~is_exact, loaded=loaded),
+            ceilings=factors * _weighed(np.ones_like(aged), loaded=loaded),
+            order=best_first(aged, fused.eligible, loaded=loaded),
             chunks=loaded.chunks,
         )
         looked = rerank(
@@ -88,7 +87,12 @@ def rank(
     degraded = {RERANK: looked.degradation} if looked.degradation else {}
     stages = {"source": weighed, "exact": lifted, "decay": aged, "rerank": looked.scores}
     fusion = options.fusion.fusion
-    return Ranking(fusion, fused, stages, is_exact, looked.is_sure, degraded)
+    return Ranking(fusion, fused, stages, is_exact, looked.probability, degraded)
+
+
+def _weighed(scores: Floats, *, loaded: Loaded) -> Floats:
+    by_source = weigh_sources(scores, sources=loaded.sources)
+    return weigh_importance(by_source, importance=loaded.importance)
 
 
 def best_first(scores: Floats, among: npt.NDArray[np.bool_], *, loaded: Loaded) -> list[int]:

@@ -68,7 +68,7 @@ def read_question(
         since=day_of(request.since),
         before=day_of(request.before),
         path=_valid(request.path) if request.path is not None else None,
-        tags=_tags([request.tags] if isinstance(request.tags, str) else request.tags),
+        tags=required_tags(request.tags),
         audience=audience,
         as_of=moment_of(request.as_of),
         with_superseded=request.include_superseded,
@@ -145,7 +145,14 @@ def source_kind(source: SourceKind | str | None) -> SourceKind | None:
         ) from None
 
 
-def _tags(names: Sequence[str]) -> tuple[Tag, ...]:
+def required_tags(names: Sequence[str] | str) -> tuple[Tag, ...]:
+    """Return the tags that a user names.
+
+    Raises:
+        QueryError: one of them is not a tag, or they are too many.
+
+    """
+    names = [names] if isinstance(names, str) else names
     valid = [_valid(name) for name in names]
     for name in valid:
         if not tags_named([name]):

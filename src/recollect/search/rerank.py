@@ -1,12 +1,14 @@
-"""Rerank: a cross-encoder reads the question together with each of the best candidates.
+"""Rerank: the reader reads the question together with each of the best candidates.
 
-Its opinion is further evidence on the scale of the calibrated fusion, and evidence adds up: what it
-is sure of rises, everything else stays where it was. If it runs out of time or has no model, the
-order stands and the answer says so. Chosen by measurement: docs/decisions/ranking.md.
+Its opinion, the probability that a passage answers, is further evidence on the scale of the
+calibrated fusion, and evidence adds up: what it is sure of rises, everything else stays where it
+was. If it runs out of time or has no model, the order stands and the answer says so; a text in a
+script that it cannot read is left as it is. Chosen by measurement: docs/decisions/ranking.md.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from typing import TYPE_CHECKING
 
@@ -16,7 +18,7 @@ from recollect.errors import ProviderError
 from recollect.providers.base import READS_ENOUGH
 from recollect.records import dataclass
 from recollect.search.scores import raised
-from recollect.types import Degradation, silent
+from recollect.types import Degradation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,13 +33,8 @@ if TYPE_CHECKING:
 
 RERANK = "rerank"
 """Names this stage in `degraded`."""
-CANDIDATES = 20
+CANDIDATES = 8
 """How many the model reads: with more, nDCG rises by less than the time (decisions/ranking.md)."""
-_SURE = 0.5  # the model was trained to score answers above this, everything else below
-_NOT_READ = Degradation(
-    reason="The rerank model does not support this writing system.",
-    action="Nothing is broken: the order is that of the legs. `--no-rerank` skips the attempt.",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,26 +55,22 @@ class Reranked:
 
     scores: Floats
     degradation: Degradation | None = None
-    is_sure: bool = False
-    """Whether the model considers one of them an answer."""
+    probability: float | None = None
+    """The model's probability that one of them is an answer; None if it did not read them all."""
 
 
 def rerank(
     question: str, *, standing: Standing, reranker: Reranker, options: RerankOptions
 ) -> Reranked:
     """Let the model's opinion of the best candidates raise their scores."""
-    if reranker.reads(question) < READS_ENOUGH:
-        return Reranked(standing.scores, _NOT_READ)
-    asked = [
-        row
-        for row in standing.order[:CANDIDATES]
-        if reranker.reads(standing.chunks[row].text) >= READS_ENOUGH
-    ]
+    best = standing.order[:CANDIDATES]
+    asked = [row for row in best if reranker.reads(standing.chunks[row].text) >= READS_ENOUGH]
+    if not asked or reranker.reads(question) < READS_ENOUGH:
+        return Reranked(standing.scores)
     try:
-        reranker.prepare(progress=silent, retry=False)
-        # The budget covers loading and reading, not a first download.
+        reranker.prepare()
         deadline = time.monotonic() + options.budget_ms / 1000
-        passages = [standing.chunks[row].embedded_text for row in asked]
+        passages = [standing.chunks[row].read_text for row in asked]
         opinions = reranker.score(question, passages, deadline=deadline)
     except ProviderError as error:
         return Reranked(standing.scores, Degradation(error.message, error.action))
@@ -89,11 +82,14 @@ def rerank(
         evidence=options.weight * np.array(opinions),
         ceilings=standing.ceilings[asked],
     )
-    return Reranked(scores, is_sure=max(opinions, default=0.0) >= _SURE)
+    # What it could not read may be the answer.
+    is_all = len(asked) == len(best)
+    found = 1.0 - math.prod(1.0 - each for each in opinions)
+    return Reranked(scores, probability=found if is_all else None)
 
 
 def _out_of_time(read: int, asked: int, options: RerankOptions) -> Degradation:
     return Degradation(
-        reason=f"The rerank model read {read} of {asked} candidates in {options.budget_ms} ms.",
+        reason=f"The reader read {read} of {asked} candidates in {options.budget_ms} ms.",
         action="Raise rerank.budget_ms, or turn rerank off.",
     )

@@ -225,11 +225,6 @@ def lift(scores: Floats, tiers: npt.NDArray[np.int64]) -> Floats:
     return np.where(tiers > 0, lifted, np.minimum(scores, LIFTED))
 
 
-def ceilings_of(factors: Floats, *, is_exact: npt.NDArray[np.bool_]) -> Floats:
-    """Return how high scores may rise: below exact matches, and less for old chunks."""
-    return factors * (LIFTED if is_exact.any() else 1.0)
-
-
 def raised(scores: Floats, *, evidence: Floats, ceilings: Floats) -> Floats:
     """Return score + (ceiling − score)·(1 − e^(−rate·evidence)): nothing falls, order holds.
 

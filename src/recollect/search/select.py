@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recollect.records import dataclass
-from recollect.search.confidence import CONFIDENT_FROM, likelihood
+from recollect.search.confidence import is_confident, likelihood
 from recollect.search.duplicates import COMPARED, Originals
 from recollect.search.options import CALIBRATED
 from recollect.search.rank import best_first
@@ -161,7 +161,7 @@ def _without_tail(order: list[int], *, ranking: Ranking, evidence: Evidence) -> 
     """Leave out what is far below the best, but keep a few hits of an answer that is not sure."""
     left_out = is_tail(ranking.scores[order])
     kept = [row for row, is_out in zip(order, left_out, strict=True) if not is_out]
-    is_sure = likelihood(evidence, ranking) >= CONFIDENT_FROM
+    is_sure = is_confident(likelihood(evidence, ranking), ranking)
     return kept if is_sure or len(kept) >= _LEAST_UNSURE else order[:_LEAST_UNSURE]
 
 

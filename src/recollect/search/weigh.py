@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.errors import StoreCorruptError
-from recollect.providers.base import READS_ENOUGH, word_reader
+from recollect.providers.base import word_reader
 from recollect.records import dataclass
 from recollect.search.scores import (
     DATE,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from recollect.search.interpret import Question
-    from recollect.search.propose import Pools
+    from recollect.search.propose import NearPool, Pools
     from recollect.search.scores import LegScores
     from recollect.stores.base import Corpus, Loaded, Store
     from recollect.text.terms import QueryTerms
@@ -62,13 +62,13 @@ def weigh(pools: Pools, *, store: Store) -> Evidence:
     words, days, corpus = pools.question.words, pools.question.days, pools.keyword.corpus
     loaded = store.load(pools.keys, terms=words.terms, fingerprint=pools.fingerprint)
     _require_same_terms(loaded, question=words, corpus=corpus)
-    near = pools.spaces[0].pool.keys if pools.spaces else ()
+    near = pools.near.pool.keys if pools.near else ()
     _require_same_chunks(loaded, pools.keys, near=near)
     legs: dict[Leg, LegScores] = {}
     if pools.keyword.keys:
         raw, bound = bm25(loaded, question=words, corpus=corpus)
         legs[KEYWORD] = KeywordScores(raw, raw > 0, bound=bound, memory_chunks=corpus.chunks)
-    vector = _weigh_vectors(pools, loaded=loaded, store=store) if pools.spaces else None
+    vector = _weigh_vectors(pools.near, loaded=loaded) if pools.near else None
     if vector is not None:
         legs[VECTOR] = vector
     if days is not None and legs:
@@ -80,37 +80,21 @@ def weigh(pools: Pools, *, store: Store) -> Evidence:
     return Evidence(pools, loaded, legs)
 
 
-def _weigh_vectors(pools: Pools, *, loaded: Loaded, store: Store) -> VectorScores:
+def _weigh_vectors(near: NearPool, *, loaded: Loaded) -> VectorScores:
     """Return what the vectors say of the whole union."""
     from recollect.search.nearness import (  # noqa: PLC0415 - with vectors
         by_document,
         commonness,
-        deviations_across,
     )
 
-    main, *others = pools.spaces
-    background = main.background
-    cosines, present = _cosines(main.vectors, loaded), loaded.has_vector
-    trust = np.array([main.asked.provider.reads(text) for text in loaded.texts])
-    for each in others:
-        second = store.load(pools.keys, terms=(), fingerprint=each.asked.space)
-        _require_same_chunks(second, pools.keys, near=each.pool.keys)
-        is_other = second.has_vector & (~present | (trust < READS_ENOUGH))
-        # On the scale of the main space: equally far from what is unrelated.
-        near = _cosines(each.vectors, second)
-        apart = (near - each.background.mean) / each.background.deviation
-        if main.asked.space.model == each.asked.space.model:
-            own = cosines[present & ~is_other]
-            apart = deviations_across(near, apart, is_other, own=own, background=background)
-        cosines = np.where(is_other, background.mean + apart * background.deviation, cosines)
-        present, trust = present | is_other, np.where(is_other, 1.0, trust)
+    cosines, present = _cosines(near.vectors, loaded), loaded.has_vector
     return VectorScores(
         cosines,
         present,
-        background=background,
-        trust=trust,
+        background=near.background,
+        trust=np.array([near.asked.provider.reads(text) for text in loaded.texts]),
         context=by_document(cosines, present, loaded.paths),
-        commonness=commonness(loaded.vectors, loaded.has_vector),
+        commonness=commonness(loaded.vectors, present),
     )
 
 
@@ -130,14 +114,13 @@ def _compare_words(
     loaded: Loaded,
     store: Store,
 ) -> VectorScores:
-    """Return the vector leg with the words of the best candidates compared, if all have codes.
+    """Return the vector leg with the words of the best candidates compared, if they have codes.
 
-    Of an index that an earlier version made, some may have none until the next index run. Then no
-    words are compared: those that have some would pass the others for nothing.
+    A chunk in a language whose model has no states of words has none: its words count nothing.
     """
-    asked = pools.spaces[0].asked
-    reader = word_reader(asked.provider)
-    if asked.words is None or reader is None:
+    asked = pools.near.asked if pools.near else None
+    reader = word_reader(asked.provider) if asked else None
+    if asked is None or asked.words is None or reader is None:
         return leg
     from recollect.search.nearness import COMPARED, word_matches, word_weights  # noqa: PLC0415
 
@@ -145,11 +128,14 @@ def _compare_words(
     best = best[loaded.has_vector[best]]
     keys = [loaded.keys[row] for row in best.tolist()]
     codes = store.word_codes(asked.space, keys=keys)
-    if len(codes) < len(keys):
+    if not codes:
         return leg
+    coded = np.array([key in codes for key in keys], dtype=np.bool_)
     weights = word_weights(asked.words, question=pools.question.words, corpus=pools.keyword.corpus)
     words = np.full(len(loaded.keys), np.nan)
-    words[best] = word_matches(asked.words, weights, [codes[key] for key in keys])
+    words[best[coded]] = word_matches(
+        asked.words, weights, [codes[key] for key in keys if key in codes]
+    )
     return replace(leg, words=words, word_background=reader.word_background)
 
 

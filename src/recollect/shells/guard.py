@@ -83,18 +83,12 @@ class Guard:
                 "This server does not accept that Host.",
                 action="Use the address that it printed, or start it with --allow-host NAME.",
             )
-        if not is_same_origin(origin.origin, host=origin.host):
+        is_own_site = origin.fetch_site in _OWN_SITES or origin.is_navigation
+        if not is_own_site or not is_same_origin(origin.origin, host=origin.host):
             return RequestError(
                 403,
                 "origin",
                 "Requests from other web pages are refused.",
-                action="Use the page of this server, or a program other than a browser.",
-            )
-        if origin.fetch_site not in _OWN_SITES and not origin.is_navigation:
-            return RequestError(
-                403,
-                "origin",
-                "Requests from other sites are refused.",
                 action="Use the page of this server, or a program other than a browser.",
             )
         if origin.is_open or self.token is None or is_token(origin.authorization, self.token):

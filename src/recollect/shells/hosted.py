@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractAsyncContextManager
 
-    from recollect.hosting.host import MemoryHost
-    from recollect.hosting.memory import PushedMemory
+    from recollect.hosting.host import MemoryHost, PushedMemory
     from recollect.shells.serving import WorkerState
     from recollect.types import Results, SearchRequest
 

@@ -56,7 +56,7 @@ class Corpus:
     mean_length: float
     """Average number of body terms per chunk."""
     frequencies: Mapping[str, int]
-    """For each query term, the number of chunks that contain it."""
+    """Number of chunks that contain a query term, by term."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +101,6 @@ class SpaceTexts:
     """The texts that should have a vector in a space."""
 
     fingerprint: Fingerprint
-    other: Fingerprint | None = None
-    """A text with a vector in this other space needs none."""
     media: bool = False
     """Whether media files count, which only some providers can embed."""
 
@@ -143,6 +141,14 @@ class Space:
 
 
 @dataclass(frozen=True, slots=True)
+class SpaceVectors:
+    """Vectors of a question, in the space that they are compared in."""
+
+    fingerprint: Fingerprint
+    vectors: Vectors
+
+
+@dataclass(frozen=True, slots=True)
 class Near:
     """What a vector space proposes for the vectors of a question."""
 
@@ -162,8 +168,8 @@ class Proposals:
     """What both legs propose for a question."""
 
     keyword: KeywordPool
-    near: Mapping[Fingerprint, Near]
-    """By space; nothing if the store has no chunks."""
+    near: Near | None
+    """None if no vector was asked for, or if the store has no chunks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,7 +447,7 @@ class Store(Protocol):
         self,
         terms: Sequence[str],
         *,
-        vectors: Mapping[Fingerprint, Vectors],
+        asked: SpaceVectors | None,
         scope: Scope,
         limit: int,
         stop: Collection[str] = (),

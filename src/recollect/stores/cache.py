@@ -202,23 +202,6 @@ class VectorCache(SqliteFile):
         self._shrink()
         return count + self.trim()
 
-    @_starts_over
-    def prune(self, *, unused_since: date | None) -> int:
-        """Delete vectors not used since a day, or all of them; return how many."""
-        if not self._path.is_file():
-            return 0
-        before, _ = self._totals()
-        with self._writing() as connection:
-            if unused_since is None:
-                connection.execute("DELETE FROM vectors")
-            else:
-                connection.execute(
-                    "DELETE FROM vectors WHERE used_on < ?", (unused_since.toordinal(),)
-                )
-        self._shrink()
-        after, _ = self._totals()
-        return before - after
-
     def _totals(self) -> tuple[int, int]:
         with self._reading() as connection:
             row = connection.execute("SELECT vectors, bytes FROM totals").fetchone()

@@ -44,7 +44,14 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from recollect.reports import DaySummary
-    from recollect.stores.base import DocumentWrite, Holder, Name, Proposals, SpaceTexts
+    from recollect.stores.base import (
+        DocumentWrite,
+        Holder,
+        Name,
+        Proposals,
+        SpaceTexts,
+        SpaceVectors,
+    )
     from recollect.types import Background, Chunk, Fingerprint, Tag, Vector, Vectors
 
 
@@ -197,7 +204,7 @@ class RamStore(Store):
         self,
         terms: Sequence[str],
         *,
-        vectors: Mapping[Fingerprint, Vectors],
+        asked: SpaceVectors | None,
         scope: Scope,
         limit: int,
         stop: Collection[str] = (),
@@ -205,8 +212,8 @@ class RamStore(Store):
         return propose_by(
             lambda space, vector: self._nearest(space, vector, scope=scope, limit=limit),
             self._keyword(terms, scope=scope, limit=limit, stop=stop),
-            vectors=vectors,
-            spaces=self.spaces() if vectors else {},
+            asked=asked,
+            space=self.spaces().get(asked.fingerprint) if asked else None,
         )
 
     def _keyword(
@@ -263,7 +270,7 @@ class RamStore(Store):
                 number=number,
             )
             for number, row in sorted(first.items())
-            if number > after and not self._has_vector(row, texts.fingerprint, texts.other)
+            if number > after and not self._has_vector(row, texts.fingerprint)
         ]
         return lacking[:limit]
 
@@ -286,7 +293,8 @@ class RamStore(Store):
                 self._all.vectors[str(fingerprint), digest] = vector.copy()
                 self._all.changes += 1
         for digest, codes in zip(digests, words or (), strict=bool(words)):
-            self._all.words.setdefault((str(fingerprint), digest), codes)
+            if codes:
+                self._all.words.setdefault((str(fingerprint), digest), codes)
 
     @synchronized
     def word_codes(
@@ -429,8 +437,8 @@ class RamStore(Store):
             known = {each for each in known if each[0] != SourceKind.FACTS or each in seen}
         documents = Counter(source for source, _ in known)
         chunks = Counter(row.chunk.source for row in rows)
-        spaces = (texts.fingerprint, texts.other) if texts else ()
-        bare = [row.chunk for row in rows if not self._has_vector(row, *spaces)]
+        space = texts.fingerprint if texts else None
+        bare = [row.chunk for row in rows if not self._has_vector(row, space)]
         return IndexStatus(
             location=self.location,
             size_bytes=0 if audience is None else sum(row.text_bytes for row in rows),
@@ -471,8 +479,8 @@ class RamStore(Store):
     def _vector(self, fingerprint: Fingerprint | None, row: _Row) -> Vector | None:
         return self._all.vectors.get((str(fingerprint), row.digest))
 
-    def _has_vector(self, row: _Row, *spaces: Fingerprint | None) -> bool:
-        return any(self._vector(space, row) is not None for space in spaces)
+    def _has_vector(self, row: _Row, space: Fingerprint | None) -> bool:
+        return self._vector(space, row) is not None
 
 
 def _in_scope(chunk: Chunk, scope: Scope) -> bool:

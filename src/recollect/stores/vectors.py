@@ -10,11 +10,11 @@ from recollect.errors import VectorsRejectedError
 from recollect.stores.base import Near, Proposals
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
 
-    from recollect.stores.base import KeywordPool, Space, VectorPool
+    from recollect.stores.base import KeywordPool, Space, SpaceVectors, VectorPool
     from recollect.types import Fingerprint, Vector, Vectors
 
 _BLOCK = 131_072  # codes compared at once: what is between steps stays in the processor's cache
@@ -47,9 +47,9 @@ def check_vectors(
 
 
 def _check_words(words: Sequence[bytes], *, count: int, dimensions: int) -> None:
-    """Reject word codes that do not have one bit per dimension."""
+    """Reject word codes that do not have one bit per dimension; a text may have none."""
     width = code_bytes(dimensions)
-    if len(words) == count and all(codes and not len(codes) % width for codes in words):
+    if len(words) == count and not any(len(codes) % width for codes in words):
         return
     raise VectorsRejectedError(
         "The embedding provider returned word codes of the wrong length.",
@@ -142,14 +142,12 @@ def propose_by(
     nearest: Callable[[Fingerprint, Vector], VectorPool],
     keyword: KeywordPool,
     *,
-    vectors: Mapping[Fingerprint, Vectors],
-    spaces: Mapping[Fingerprint, Space],
+    asked: SpaceVectors | None,
+    space: Space | None,
 ) -> Proposals:
     """Return what both legs propose, asking for each vector that fits its space by itself."""
-    near: dict[Fingerprint, Near] = {}
-    for fingerprint, asked in vectors.items() if keyword.corpus.chunks else ():
-        space = spaces.get(fingerprint)
-        fits = space is None or space.dimensions in (0, asked.shape[1])
-        pools = (nearest(fingerprint, vector) for vector in (asked if fits else ()))
-        near[fingerprint] = Near(space, tuple(pools))
-    return Proposals(keyword, near)
+    if asked is None or not keyword.corpus.chunks:
+        return Proposals(keyword, None)
+    fits = space is None or space.dimensions in (0, asked.vectors.shape[1])
+    pools = (nearest(asked.fingerprint, each) for each in (asked.vectors if fits else ()))
+    return Proposals(keyword, Near(space, tuple(pools)))

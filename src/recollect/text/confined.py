@@ -255,20 +255,6 @@ def replace_inside(path: Path, content: bytes, root: Path) -> None:
     replace_file(real, content, follow_links=False)
 
 
-def replace_named(path: Path, content: bytes, workspace: Path | None) -> None:
-    """Replace the content of a file that the user named; see `read_named`.
-
-    Raises:
-        RefusedError: it is in the workspace and leads out of it, or is not a regular file.
-        OSError: it cannot be written; its old content is intact.
-
-    """
-    if workspace is not None and _is_named_inside(path, workspace):
-        replace_inside(path, content, workspace)
-    else:
-        replace_file(path, content)
-
-
 _NOT_REGULAR = "is not a regular file"
 
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 _OWNER_ONLY = 0o600
 _OWNER_ONLY_FOLDER = 0o700
-_READABLE_FOLDER = 0o755
 _ANYONES_FOLDER = 0o777
 _OF_OTHERS = 0o077
 """The bits that let anyone but the owner in."""
@@ -56,8 +55,8 @@ else:
         return True
 
 
-def make_private_folder(folder: Path, *, readable: bool = False) -> None:
-    """Create a folder and its missing parents, for their owner only, or `readable` by others.
+def make_private_folder(folder: Path) -> None:
+    """Create a folder and its missing parents, for their owner only.
 
     An existing folder keeps its mode.
 
@@ -65,7 +64,7 @@ def make_private_folder(folder: Path, *, readable: bool = False) -> None:
         OSError: it cannot be created.
 
     """
-    make_folder(folder, mode=_READABLE_FOLDER if readable else _OWNER_ONLY_FOLDER)
+    make_folder(folder, mode=_OWNER_ONLY_FOLDER)
 
 
 def make_folder(folder: Path, *, mode: int = _ANYONES_FOLDER) -> None:

@@ -1,7 +1,7 @@
-"""Matches globs against forward-slash paths, for scopes and extra paths.
+"""Matches globs and the rules of ignore files against forward-slash paths.
 
-It compares strings and never touches the file system. Patterns come from agents' queries, so
-matching never takes more than time proportional to the path times the pattern.
+It compares strings and never touches the file system. Patterns come from agents' queries and from
+strangers' files, so matching never takes more than time proportional to the path times the pattern.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from recollect.records import dataclass
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     CompiledGlob = tuple[re.Pattern[str] | None, ...]
 
@@ -122,3 +124,87 @@ def _parts(pattern: str) -> list[str]:
 
 
 _compiled = lru_cache(maxsize=_CACHED_PATTERNS)(compile_glob)
+
+
+MAX_RULES = 1000
+"""Every file is compared with every rule."""
+_SPECIAL = re.compile(r"\\(.)|\[\^|\[\[:(\w+):\]\]", re.DOTALL)
+_MANY_STARS = re.compile(r"(?<![^/])\*{3,}(?![^/])")
+_CLASSES = {
+    "alnum": "a-zA-Z0-9",
+    "alpha": "a-zA-Z",
+    "blank": " \t",
+    "digit": "0-9",
+    "lower": "a-z",
+    "space": " \t\n\r\f\v",
+    "upper": "A-Z",
+    "xdigit": "0-9A-Fa-f",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    glob: CompiledGlob
+    ignores: bool
+    """False for a rule that takes a path back in."""
+    folders_only: bool
+
+
+class IgnoreRules:
+    """The rules of one file; of those that match a path, the last decides."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        """Read the lines.
+
+        Raises:
+            ValueError: a line is not a rule, or there are too many.
+
+        """
+        self._rules = [rule for line in lines if (rule := _rule(line)) is not None][::-1]
+        if len(self._rules) > MAX_RULES:
+            raise ValueError(
+                f"it has {len(self._rules)} rules, but at most {MAX_RULES} are allowed"
+            )
+
+    def ignores(self, path: str, *, may_be_folder: bool) -> bool:
+        """Return whether a path, relative to the folder of the file, is ignored itself.
+
+        Whether a folder that it is in is ignored is not looked at. `may_be_folder` applies rules
+        for folders.
+        """
+        parts = path.split("/")
+        for rule in self._rules:
+            if (may_be_folder or not rule.folders_only) and fits(parts, rule.glob):
+                return rule.ignores
+        return False
+
+
+def _rule(line: str) -> _Rule | None:
+    """Return the rule on a line; None if there is none."""
+    text = line.rstrip("\r\n")
+    kept = text.rstrip(" ")
+    if kept.endswith("\\") and len(kept) < len(text) and not kept.endswith("\\\\"):
+        kept += " "  # escaped, so it belongs to the pattern
+    if not kept or kept.startswith("#"):
+        return None
+    pattern = kept.removeprefix("!")
+    name = pattern.rstrip("/")
+    backslashes = len(name) - len(name.rstrip("\\"))
+    if not name or backslashes % 2:
+        raise ValueError(f"{line.strip()!r}")
+    return _Rule(
+        compile_glob(_SPECIAL.sub(_as_glob, _MANY_STARS.sub("**", name))),
+        ignores=pattern == kept,
+        folders_only=name != pattern,
+    )
+
+
+def _as_glob(special: re.Match[str]) -> str:
+    """Return what only an ignore file can say in the words of a glob."""
+    if special[1] is not None:
+        return f"[{special[1]}]" if special[1] in "*?[" else special[1]
+    if special[2] is None:
+        return "[!"
+    if special[2] not in _CLASSES:
+        raise ValueError(f"[:{special[2]}:]")
+    return f"[{_CLASSES[special[2]]}]"

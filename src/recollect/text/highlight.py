@@ -19,12 +19,6 @@ _JOINTS = ("", *"-_./:@'’")
 """What may stand between the words of one name."""
 
 
-def wanted_terms(question: str) -> frozenset[str]:
-    """Return the terms of a question that mark words: all but the stop words, if others remain."""
-    asked = query_terms(question)
-    return frozenset(asked.terms) - asked.stop or frozenset(asked.terms)
-
-
 def matched_words(text: str, *, question: str) -> tuple[str, ...]:
     """Return the words of a text, as written there, that share a term with the question.
 
@@ -32,7 +26,9 @@ def matched_words(text: str, *, question: str) -> tuple[str, ...]:
     count only if the question has no others.
     """
     # As the search does: single characters only where no pair of them is found.
-    spans = matched_spans(text, wanted_terms(question)) or matched_spans(
+    asked = query_terms(question)
+    wanted = frozenset(asked.terms) - asked.stop or frozenset(asked.terms)
+    spans = matched_spans(text, wanted) or matched_spans(
         text, frozenset(character_terms(question).terms)
     )
     return tuple(dict.fromkeys(text[start:end] for start, end in spans))

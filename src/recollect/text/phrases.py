@@ -1,4 +1,4 @@
-"""Quoted phrases of a question, and whether a text contains one.
+"""Quoted phrases and filters of a question, and whether a text contains a phrase.
 
 Words are compared like terms: without case, accents and English endings.
 """
@@ -6,17 +6,24 @@ Words are compared like terms: without case, accents and English endings.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from recollect.text.globs import is_literal
 from recollect.text.terms import phrase_terms, phrase_words
-from recollect.types import Phrase
+from recollect.types import MAX_QUERY_CHARS, Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from recollect.types import SearchRequest
+
 # 24" and 5'10" are inches: a quote opens before a word and closes after one.
 _QUOTED = re.compile(r'(?<![0-9A-Za-z])"([^"]+)"(?![0-9A-Za-z])')
+_FILTER = re.compile(r'(?<!\S)(tag|path):(?:"([^"]+)"|([^\s"]+))')
+"""`tag:recipe`, `path:memory/2026` or `path:"Daily notes"` in a question."""
+
 MAX_PHRASES = 8
 """How many phrases of a question are required; the quotes of others are ignored."""
 _MAX_TERMS = 16  # enough to find few chunks
@@ -51,3 +58,20 @@ def contains_all(fields: Iterable[str], phrases: Iterable[Phrase]) -> bool:
 def _joined(words: tuple[str, ...]) -> str:
     """Return words as one text, in which others side by side are found whole: none has a break."""
     return "\n".join(("", *words, ""))
+
+
+def read_filters(request: SearchRequest) -> SearchRequest:
+    """Return the request with the filters that its question names, and without them in it."""
+    tags = [request.tags] if isinstance(request.tags, str) else list(request.tags)
+    path = request.path
+    for name, quoted, word in _FILTER.findall(request.query[:MAX_QUERY_CHARS]):
+        if name == "tag":
+            tags.append(quoted or word)
+        else:
+            path = quoted or word
+            # A folder stands for everything in it.
+            is_folder = is_literal(path) and "." not in path.rpartition("/")[2]
+            path = f"{path.rstrip('/')}/" if is_folder else path
+    if path == request.path and len(tags) == len(request.tags):
+        return request
+    return replace(request, query=_FILTER.sub("", request.query), tags=tags, path=path)

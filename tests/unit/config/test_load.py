@@ -50,7 +50,7 @@ def test_nothing_set_gives_the_documented_defaults(tmp_path: Path) -> None:
     )
     assert (False, 0.7) == (config.search.rank.mmr.enabled, config.search.rank.mmr.balance)
     again = config.search.rank.rerank
-    assert (False, 1000) == (again.enabled, again.budget_ms)
+    assert (True, 5000) == (again.enabled, again.budget_ms)
     assert ("auto", "numpy") == (config.provider.provider, config.vector_engine)
     assert {} == config.origins
 
@@ -189,7 +189,6 @@ def test_an_agent_id_that_is_no_file_name_is_refused(tmp_path: Path, name: str) 
 def test_places_follow_the_environment(tmp_path: Path) -> None:
     environ = {
         "HOME": "/home/u",
-        "XDG_CACHE_HOME": str(tmp_path / "cache"),
         "XDG_CONFIG_HOME": str(tmp_path / "config"),
         "RECOLLECT_HOME": str(tmp_path / "home"),
     }
@@ -197,7 +196,6 @@ def test_places_follow_the_environment(tmp_path: Path) -> None:
     places = Places.of(environ)
 
     assert tmp_path / "home" / "memory" / "wren.sqlite" == places.index_of("wren")
-    assert tmp_path / "cache" / "recollect" / "models" == places.models
     assert tmp_path / "config" / "recollect" / "config.toml" == places.settings
 
 

@@ -1,24 +1,20 @@
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
-from recollect.errors import UsageError
-from recollect.facts.book import ImportReport, import_report
 from recollect.facts.entry import (
     Entry,
     EntryError,
-    exported,
     format_entry,
-    imported,
     parse_entry,
     rewritten,
 )
 from recollect.facts.page import BulletIds
 from recollect.facts.record import NO_SUCCESSOR, DecayClass, Fact, Provenance, derive_id, mint_id
+from recollect.shape import json_of
 
 ID = "f-06e5p3v8m1q0z"
 OTHER = "f-06e5p3v8m1q0y"
@@ -165,12 +161,7 @@ def test_a_reference_to_half_a_character_stays_as_it_is(reference: str) -> None:
     assert f"hello {reference} there" == entry.fact.text
 
 
-# As a line of JSON
-
-
-def test_a_line_names_every_field() -> None:
-    (line,) = exported([ZOE])
-
+def test_the_json_of_a_fact_names_every_field() -> None:
     assert {
         "id": A,
         "text": "Zoë prefers dark mode",
@@ -190,70 +181,4 @@ def test_a_line_names_every_field() -> None:
         "provenance": "agent",
         "source": "memory/a.md:3",
         "created": "2026-02-01T10:00:00Z",
-    } == json.loads(line)
-    assert "Zoë" in line
-    assert (ZOE,) == imported([line, "\n"])
-
-
-def test_what_a_line_leaves_out_is_as_usual() -> None:
-    assert (Fact(id=A, text="x"),) == imported([json.dumps({"id": A, "text": "x"})])
-
-
-def test_a_line_without_an_id_gets_the_same_one_each_time() -> None:
-    lines = [json.dumps({"text": text}) for text in ("The lamp is warm", "The lamp is cold")]
-
-    first, again = imported(lines), imported(lines)
-
-    assert ["The lamp is warm", "The lamp is cold"] == [fact.text for fact in first]
-    assert first == again
-
-
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [
-        ("{", "Line 2 is not a fact: it is not JSON"),
-        ("[]", "Line 2 is not a fact: it is not a JSON object"),
-        ("[" * 100_000, "Line 2 is not a fact: it is nested too deeply"),
-        ('{"id": "f-1", "text": "x"}', "Line 2 is not a fact: The fact has the id 'f-1'"),
-        (f'{{"id": "{A}"}}', "Line 2 is not a fact: 'text' is missing"),
-        (f'{{"id": "{A}", "text": 7}}', "Line 2 is not a fact: 'text' is not text"),
-        (
-            f'{{"id": "{A}", "text": "x", "decay_class": "stable"}}',
-            "'decay_class' is unknown",
-        ),
-        (f'{{"id": "{A}", "text": "x", "confidence": "1"}}', "not a number"),
-        (f'{{"id": "{A}", "text": "x", "confidence": true}}', "not a number"),
-        (f'{{"id": "{A}", "text": "x", "confidence": {"9" * 400}}}', "not a number"),
-        (f'{{"id": "{A}", "text": "x", "confidence": NaN}}', "not a number"),
-        (f'{{"id": "{A}", "text": "x", "tags": "ui"}}', "not a list"),
-        (f'{{"id": "{A}", "text": "x", "tags": [1]}}', "not a list"),
-        (f'{{"id": "{A}", "text": "x", "scope": "team"}}', "not a scope"),
-        (f'{{"id": "{A}", "text": "x", "created": "soon"}}', "not a date"),
-        (f'{{"id": "{A}", "text": "x", "provenance": "me"}}', "me"),
-        (f'{{"id": "{B}", "text": "x"}}', f"{B} occurs twice"),
-    ],
-)
-def test_a_wrong_line_is_named_and_nothing_is_imported(line: str, reason: str) -> None:
-    good = json.dumps({"id": B, "text": "y"})
-
-    with pytest.raises(UsageError) as refused:
-        imported([good, line])
-
-    assert reason in refused.value.message
-
-
-def test_what_is_known_is_not_imported_twice() -> None:
-    same_text = replace(ZOE, id=B, text="zoë prefers  dark mode", supersedes=())
-    other_scope = replace(same_text, scope="global")
-    differing = replace(ZOE, confidence=0.1)
-    history = replace(same_text, superseded_by=A)
-    stored = {A: ZOE}
-
-    def plan(fact: Fact) -> ImportReport:
-        return import_report([fact], stored, now=NOW)
-
-    assert ImportReport((), (ZOE,), ()) == plan(ZOE)
-    assert ImportReport((), (same_text,), ()) == plan(same_text)
-    assert ImportReport((other_scope,), (), ()) == plan(other_scope)
-    assert ImportReport((), (), (differing,)) == plan(differing)
-    assert ImportReport((history,), (), ()) == plan(history)
+    } == json_of(ZOE)

@@ -436,7 +436,7 @@ def test_front_matter_says_what_a_note_is_about() -> None:
     )
     first, second = chunks(f"{front}We went.\n\n## Hotel\n\nNice.\n", body_line=9)
 
-    assert f"#travel/europe {'Portugal the big one ' * 3}paused" == first.triggers
+    assert f"#travel/europe {'Portugal the big one ' * 3}\nstatus: paused" == first.triggers
     assert ("Lisbon trip",) == first.heading
     names = "Lisbon trip (Portugal, the big one)"
     assert ("", ("Lisbon trip", "Hotel"), names) == (

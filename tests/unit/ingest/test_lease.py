@@ -114,16 +114,6 @@ def test_the_lease_of_a_process_that_died_is_taken_over_at_once(
     own.release()
 
 
-def test_a_process_that_ended_and_was_not_waited_for_is_gone(eventually: Eventually) -> None:
-    ended = subprocess.Popen([sys.executable, "-c", ""])
-    zombie = someone(ended.pid)
-
-    eventually(lambda: is_gone(zombie))
-    ended.wait()
-
-    assert is_gone(zombie)
-
-
 def test_a_process_of_another_machine_is_judged_by_its_silence_alone(ended_pid: int) -> None:
     elsewhere = someone(ended_pid, host="elsewhere")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.vendors.media import FRAME, JPEG, mp3, padded, png, wav
@@ -26,6 +26,9 @@ from recollect.providers.names import MEDIA_MODELS
 from recollect.providers.options import ProviderOptions
 from recollect.stores.base import Missing
 from recollect.types import SourceKind, Stat, digest_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 LATER_NS = 10**19
 
@@ -146,7 +149,7 @@ def test_requests_are_filled_up_to_the_bytes_of_a_request() -> None:
 
 def test_the_models_that_take_media_are_those_whose_provider_embeds_them() -> None:
     for model in EMBEDDINGS.models:
-        provider = open_gemini(ProviderOptions("gemini", model=model), cache=Path())
+        provider = open_gemini(ProviderOptions("gemini", model=model))
 
         assert (model in MEDIA_MODELS["gemini"]) == isinstance(provider, EmbedsMedia)
         assert (provider.limits.media_bytes > 0) == isinstance(provider, EmbedsMedia)

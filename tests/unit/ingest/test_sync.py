@@ -222,8 +222,6 @@ def test_work_is_behind_only_when_nobody_does_it_and_someone_could() -> None:
 
     assert Freshness(Report(left=1), None).is_behind
     assert Freshness(Report(pending=1), None).is_behind
-    assert Freshness(Report(pending_later=1), None).is_behind
-    assert not Freshness(Report(pending_later=1, degraded=degraded), None).is_behind
     assert not Freshness(Report(pending=1), HOLDER).is_behind
     assert not Freshness(Report(pending=1, degraded=degraded), None).is_behind
     assert not Freshness(Report(), None).is_behind

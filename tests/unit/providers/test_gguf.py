@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import subprocess
 import sys
 import threading
@@ -18,14 +17,12 @@ from tests.support.waiting import PATIENCE_SECONDS
 
 from recollect.errors import ModelUnavailableError, ProviderSetupError
 from recollect.providers.gguf import GgufProvider, open_gguf
-from recollect.types import Role, silent
+from recollect.types import Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from recollect.types import Vectors
-
-NOWHERE = Path(os.devnull, "never-used")
 
 
 def opened(path: Path) -> GgufProvider:
@@ -248,7 +245,7 @@ def test_the_missing_package_is_named(gguf_file: Path, monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
 
     with pytest.raises(ProviderSetupError) as raised:
-        opened(gguf_file).prepare(progress=silent, retry=True)
+        opened(gguf_file).prepare()
 
     assert raised.value.action.endswith("pip install '.[gguf]'")
 
@@ -259,7 +256,7 @@ def test_a_model_that_does_not_embed_is_refused(gguf_file: Path, tmp_path: Path)
     chatty.write_bytes(content.replace(b"bert.pooling_type", b"bert.nothing_type", 1))
 
     with pytest.raises(ModelUnavailableError, match="has no embedding model"):
-        opened(chatty).prepare(progress=silent, retry=True)
+        opened(chatty).prepare()
 
 
 def test_a_file_that_is_no_model_is_refused_at_once(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from recollect.providers.local import LocalProvider
-from recollect.providers.models.manifest import ARCTIC_S
+from recollect.providers.models.manifest import EMBEDDER
 from recollect.search.nearness import word_matches
 from recollect.types import Role
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="module")
-def provider(model_folder: Path) -> LocalProvider:
-    return LocalProvider(ARCTIC_S, configured=None, cache=model_folder.parent)
+def provider() -> LocalProvider:
+    return LocalProvider(EMBEDDER, folder=None)
 
 
 def documents(provider: LocalProvider, *texts: str) -> Vectors:
@@ -59,7 +59,9 @@ def test_vectors_are_the_same_with_and_without_word_codes(provider: LocalProvide
 
 
 def test_a_question_is_read_word_by_word(provider: LocalProvider) -> None:
-    vector, asked = provider.embed_question("When does the ferryboat leave?")
+    question = provider.embed_question("When does the ferryboat leave?")
+    vector, asked = question.vector, question.words
+    assert asked is not None
 
     assert (provider.embed(["When does the ferryboat leave?"], role=Role.QUERY)[0] == vector).all()
     assert ("when", "does", "the", "ferryboat", "ferryboat", "leave", "?") == asked.words
@@ -68,7 +70,8 @@ def test_a_question_is_read_word_by_word(provider: LocalProvider) -> None:
 
 
 def test_the_codes_of_words_match_the_words_that_mean_the_same(provider: LocalProvider) -> None:
-    _, asked = provider.embed_question("When does the boat leave?")
+    asked = provider.embed_question("When does the boat leave?").words
+    assert asked is not None
     weights = np.array([word in ("boat", "leave") for word in asked.words]) / 2
     notes = ["The ferry departs at nine from the pier.", "Mika is allergic to peanuts."]
 
@@ -108,11 +111,10 @@ def test_the_end_of_a_text_beyond_the_models_input_still_counts(provider: LocalP
     assert question @ with_end > question @ plain + 0.02
 
 
-def test_the_fingerprint_is_known_before_anything_is_loaded(tmp_path: Path) -> None:
-    provider = LocalProvider(ARCTIC_S, configured=None, cache=tmp_path / "none")
+def test_the_fingerprint_is_known_before_anything_is_loaded() -> None:
+    provider = LocalProvider(EMBEDDER, folder=None)
 
-    assert "local/snowflake-arctic-embed-s/384/f93ff2253206" == str(provider.fingerprint)
-    assert not (tmp_path / "none").exists()
+    assert "local/recollect-embedder/384/86f1b67c99f3" == str(provider.fingerprint)
 
 
 @pytest.mark.parametrize(
@@ -137,18 +139,16 @@ def test_a_closed_provider_loads_again_when_asked(provider: LocalProvider) -> No
     assert (before == documents(provider, "a cat")).all()
 
 
-def test_the_runtime_reports_nothing_to_its_maker(model_folder: Path, tmp_path: Path) -> None:
+def test_the_runtime_reports_nothing_to_its_maker(tmp_path: Path) -> None:
     code = (
-        "import sys, pathlib\n"
         "from recollect.providers.local import LocalProvider\n"
-        "from recollect.providers.models.manifest import ARCTIC_S\n"
+        "from recollect.providers.models.manifest import EMBEDDER\n"
         "from recollect.types import Role\n"
-        "cache = pathlib.Path(sys.argv[1])\n"
-        "provider = LocalProvider(ARCTIC_S, configured=None, cache=cache)\n"
+        "provider = LocalProvider(EMBEDDER, folder=None)\n"
         "provider.embed(['ping'], role=Role.QUERY)\n"
     )
     environ = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
 
-    subprocess.run([sys.executable, "-c", code, model_folder.parent], env=environ, check=True)
+    subprocess.run([sys.executable, "-c", code], env=environ, check=True)
 
     assert [] == list(tmp_path.iterdir())

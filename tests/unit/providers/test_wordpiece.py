@@ -71,7 +71,7 @@ def test_a_control_token_in_a_text_is_text(wordpiece: WordPiece) -> None:
 
 
 def test_the_ids_of_the_control_tokens_are_known_to_the_caller(wordpiece: WordPiece) -> None:
-    assert (2, 3) == (wordpiece.cls_id, wordpiece.sep_id)
+    assert (2, 3) == (wordpiece.start_id, wordpiece.end_id)
 
 
 def test_lone_surrogates_are_dropped(wordpiece: WordPiece) -> None:

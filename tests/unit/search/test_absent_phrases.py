@@ -16,10 +16,10 @@ from recollect.text.phrases import phrases_in
 from recollect.types import Query, Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
-    from recollect.stores.base import Proposals, Store
-    from recollect.types import Fingerprint, Results, Vectors
+    from recollect.stores.base import Proposals, SpaceVectors, Store
+    from recollect.types import Results
 
 TODAY = date(2026, 11, 17)
 
@@ -34,13 +34,13 @@ class CountingStore(RamStore):
         self,
         terms: Sequence[str],
         *,
-        vectors: Mapping[Fingerprint, Vectors],
+        asked: SpaceVectors | None,
         scope: Scope,
         limit: int,
         stop: Collection[str] = (),
     ) -> Proposals:
         self.proposed += limit > 1  # a spelling is looked up with one
-        return super().propose(terms, vectors=vectors, scope=scope, limit=limit, stop=stop)
+        return super().propose(terms, asked=asked, scope=scope, limit=limit, stop=stop)
 
     def holds(self, scope: Scope | None = None) -> bool:
         self.looked_for += 0 if scope is None else len(scope.phrases)

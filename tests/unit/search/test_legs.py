@@ -12,7 +12,7 @@ import pytest
 from tests.support.notes import put_document
 
 from recollect.errors import ProviderBusyError
-from recollect.providers.base import Limits, QuestionWords
+from recollect.providers.base import EmbeddedQuestion, Limits, QuestionWords
 from recollect.search.answer import search
 from recollect.search.embed import embed_question
 from recollect.search.interpret import Question, term_question
@@ -35,7 +35,7 @@ from recollect.types import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recollect.types import Progress, Role, Vector, Vectors
+    from recollect.types import Role, Vectors
 
 SPACE = Fingerprint("test", "compass", 4, "plain")
 NORTH, EAST, SOUTH, UP = np.eye(4, dtype=np.float32)
@@ -55,8 +55,8 @@ class Compass:
     def reads(self, text: str) -> float:
         return float(text.isascii())
 
-    def prepare(self, *, progress: Progress, retry: bool) -> None:
-        del progress, retry
+    def prepare(self) -> None:
+        pass
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Vectors:
         assert "query" == role
@@ -87,7 +87,7 @@ def raw(store: RamStore, provider: Compass, *rewordings: str, pool: int = 10) ->
     """Return what the vector leg says of each chunk it proposes, the best first."""
     query = Query("question", max_results=5, rewordings=rewordings)
     question = Question(query, term_question(query.text))
-    asked = [embed_question(query, provider)]
+    asked = embed_question(query, provider)
     evidence = weigh(retrieve(question, store=store, asked=asked, limit=pool), store=store)
     numbers = zip(evidence.loaded.chunks, evidence.legs[VECTOR].raw, strict=True)
     return {chunk.path: round(float(number), 6) for chunk, number in numbers}
@@ -124,12 +124,14 @@ class Reader(Compass):
     """A compass that reads words, too: each points north."""
 
     word_background: Background | None = field(default_factory=lambda: Background(0.0, 0.1))
+    question_background: Background | None = None
 
     def embed_worded(self, texts: Sequence[str]) -> tuple[Vectors, list[bytes]]:
         raise NotImplementedError
 
-    def embed_question(self, text: str) -> tuple[Vector, QuestionWords]:
-        return VECTORS[text], QuestionWords((text,), VECTORS[text][np.newaxis])
+    def embed_question(self, text: str) -> EmbeddedQuestion:
+        words = QuestionWords((text,), VECTORS[text][np.newaxis])
+        return EmbeddedQuestion(VECTORS[text], words, self.question_background)
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Vectors:
         assert "query" == role
@@ -140,27 +142,38 @@ def compared(store: RamStore, provider: Compass) -> list[float] | None:
     """Return how well the words of each chunk match, if they are compared."""
     query = Query("question", max_results=5)
     question = Question(query, term_question(query.text))
-    asked = [embed_question(query, provider)]
+    asked = embed_question(query, provider)
     pools = retrieve(question, store=store, asked=asked, limit=10)
     leg = weigh(pools, store=store).legs[VECTOR]
     assert isinstance(leg, VectorScores)
     return None if leg.words is None else leg.words.tolist()
 
 
-def test_words_are_compared_where_every_candidate_has_codes() -> None:
-    store = stored(a=(0.6, 0.8, 0, 0), b=(0.8, 0.6, 0, 0))
+def test_words_are_compared_where_a_candidate_has_codes() -> None:
+    store = stored(a=(0.6, 0.8, 0, 0), b=(0.8, 0.6, 0, 0), foreign=(0.8, 0.6, 0, 0))
     provider = Reader()
     assert compared(store, provider) is None
 
-    for path, codes in (("a", b"\x80"), ("b", b"\x00")):
-        assert compared(store, provider) is None
-        digest = digest_of(path.encode())
-        vectors = np.array([(1, 0, 0, 0)], dtype=np.float32)
-        store.put_vectors(SPACE, digests=[digest], vectors=vectors, words=[codes])
+    digests = [digest_of(path.encode()) for path in ("a", "b", "foreign")]
+    vectors = np.array([(1, 0, 0, 0)] * 3, dtype=np.float32)
+    store.put_vectors(SPACE, digests=digests, vectors=vectors, words=[b"\x80", b"\x00", b""])
 
     scale = math.sqrt(math.pi / 8)
-    assert [scale, -scale] == pytest.approx(compared(store, provider))
+    assert [scale, -scale, math.nan] == pytest.approx(compared(store, provider), nan_ok=True)
     assert compared(store, Compass()) is None
+
+
+def test_a_question_in_another_language_has_its_own_background() -> None:
+    store, query = stored(a=(1, 0, 0, 0)), Query("question", max_results=5)
+    question = Question(query, term_question(query.text))
+    own = Background(0.4, 0.2)
+
+    backgrounds = [
+        retrieve(question, store=store, asked=embed_question(query, provider), limit=10).near
+        for provider in (Reader(), Reader(question_background=own))
+    ]
+
+    assert [Background(0.0, 0.1), own] == [near and near.background for near in backgrounds]
 
 
 def test_a_provider_that_fails_is_not_asked_again_when_single_characters_are_looked_up() -> None:
@@ -183,7 +196,7 @@ def test_a_provider_that_fails_is_not_asked_again_when_single_characters_are_loo
     results = search(
         query,
         store=store,
-        asked=[embed_question(query, provider)],
+        asked=embed_question(query, provider),
         options=SearchOptions(),
         today=date(2026, 2, 1),
     )

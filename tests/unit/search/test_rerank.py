@@ -1,4 +1,4 @@
-"""The second look: what an opinion adds, and everything that must stay as it was."""
+"""The reader: what its opinion adds, and everything that must stay as it was."""
 
 from __future__ import annotations
 
@@ -12,15 +12,13 @@ import pytest
 from recollect.errors import ModelUnavailableError
 from recollect.search.options import RerankOptions
 from recollect.search.rerank import CANDIDATES, Standing, rerank
-from recollect.search.scores import LIFTED, RATE, ceilings_of, raised
+from recollect.search.scores import RATE, raised
 from recollect.types import Chunk, SourceKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy.typing as npt
-
-    from recollect.types import Progress
 
     Floats = npt.NDArray[np.float64]
 
@@ -39,8 +37,7 @@ class Judge:
     def reads(self, text: str) -> float:
         return float(text.isascii())
 
-    def prepare(self, *, progress: Progress, retry: bool) -> None:
-        del progress, retry
+    def prepare(self) -> None:
         if self.unavailable:
             raise ModelUnavailableError("No such model.", action="Fetch it.")
 
@@ -100,12 +97,31 @@ def test_what_was_not_asked_about_stays_below_what_was() -> None:
     assert read == judge.asked
 
 
-def test_no_score_rises_above_what_is_exact() -> None:
-    ceilings = ceilings_of(np.array([1.0, 1.0, 0.4]), is_exact=np.array([True, False, False]))
+def test_no_score_rises_above_its_ceiling() -> None:
+    scores = raised(np.array([0.9, 0.3]), evidence=np.full(2, 100.0), ceilings=np.array([1.0, 0.4]))
 
-    scores = raised(np.array([0.9, 0.9, 0.3]), evidence=np.full(3, 100.0), ceilings=ceilings)
+    assert [1.0, 0.4] == pytest.approx(scores.tolist())
 
-    assert [LIFTED, LIFTED, 0.4 * LIFTED] == pytest.approx(scores.tolist())
+
+@pytest.mark.parametrize(
+    ("opinions", "probability"), [({"a": 0.5, "b": 0.5}, 0.75), ({"a": 0.0, "b": 0.0}, 0.0)]
+)
+def test_one_answer_among_the_best_is_enough(
+    opinions: dict[str, float], probability: float
+) -> None:
+    stands = standing({"a": 0.5, "b": 0.4})
+
+    looked = rerank("which", standing=stands, reranker=Judge(opinions), options=OPTIONS)
+
+    assert probability == looked.probability
+
+
+def test_what_was_left_out_may_be_the_answer() -> None:
+    stands = standing({"a": 0.5, "备份": 0.4})
+
+    looked = rerank("which", standing=stands, reranker=Judge({"a": 0.0}), options=OPTIONS)
+
+    assert looked.probability is None
 
 
 def test_an_opinion_ages_as_the_score_does() -> None:
@@ -123,7 +139,7 @@ def test_out_of_time_the_order_stands_and_the_answer_says_so() -> None:
 
     assert stands.scores.tolist() == looked.scores.tolist()
     assert looked.degradation is not None
-    assert "2 of 3 candidates in 1000 ms" in looked.degradation.reason
+    assert "2 of 3 candidates in 5000 ms" in looked.degradation.reason
     assert "rerank.budget_ms" in looked.degradation.action
 
 
@@ -146,8 +162,7 @@ def test_a_question_in_a_script_the_model_does_not_read_is_not_judged() -> None:
     looked = rerank("哪个", standing=standing({"a": 0.5}), reranker=judge, options=OPTIONS)
 
     assert ([0.5], []) == (looked.scores.tolist(), judge.asked)
-    assert looked.degradation is not None
-    assert "does not support this writing system" in looked.degradation.reason
+    assert (None, None) == (looked.degradation, looked.probability)
 
 
 def test_a_chunk_in_a_script_the_model_does_not_read_is_not_judged() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from recollect.sessions.codex import CodexReader
-from recollect.sessions.read import read_lines
+from recollect.sessions.source import read_lines
 from recollect.sessions.transcript import SIDE_AGENT, Speaker, Transcript
 
 META = {

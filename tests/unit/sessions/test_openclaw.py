@@ -8,7 +8,7 @@ import pytest
 
 from recollect.sessions.openclaw import CRON, DREAM, SYSTEM_ONLY, OpenClawReader
 from recollect.sessions.project import ProjectOptions, project
-from recollect.sessions.read import read_lines
+from recollect.sessions.source import read_lines
 from recollect.sessions.transcript import Speaker, Transcript
 
 HEADER = {

@@ -10,7 +10,7 @@ import zstandard
 from recollect.ingest.read import UnreadableError
 from recollect.sessions.find import FoundTranscript
 from recollect.sessions.openclaw import CRON
-from recollect.sessions.read import read_transcript
+from recollect.sessions.source import read_transcript
 from recollect.sessions.transcript import TranscriptFormat
 from recollect.types import Stat
 

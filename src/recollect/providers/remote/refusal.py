@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 _READ_BYTES = 64 * 1024  # enough for any refusal
-_TITLE_CHARS = 4096  # the part of an HTML page that contains its title
 _MOST_LEVELS = 8  # of lists and objects around a message
 _LONGEST_SECONDS = 365 * 86400.0
 _PAYMENT_REQUIRED = 402
@@ -33,7 +32,7 @@ _SPENT_WORDS = re.compile(
     r"|credits? (is|are|have been) (depleted|exhausted)|(monthly|spend\w{0,12}) (limit|cap)\b",
     re.IGNORECASE,
 )
-_TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+_TAG = re.compile("<[^<>]*>")
 _KEY_CODE = re.compile(r"\b(API_KEY_INVALID|invalid_api_key)\b")
 _KEY_WORDS = re.compile(r"(incorrect |invalid )?api[ _]key\b", re.IGNORECASE)
 _MODEL_WORDS = re.compile(
@@ -69,7 +68,7 @@ def read_refusal(status: int, body: bytes, *, headers: Mapping[str, str], now: d
     """Return the meaning of a refusal, as far as it can be understood."""
     text = body[:_READ_BYTES].decode("utf-8", "replace")
     parsed = _parsed(text)
-    message = _plain(_message(parsed) or _page_title(text) or text)
+    message = _plain(_message(parsed) or _TAG.sub(" ", text))
     codes = " ".join(_strings(parsed, _CODES))
     return Refusal(
         message=message,
@@ -102,11 +101,6 @@ def _message(parsed: object, level: int = 0) -> str:
     elif isinstance(parsed, dict):
         inner = [parsed.get(name) for name in ("error", "message", "detail", "msg")]
     return next(filter(None, (_message(part, level + 1) for part in inner)), "")
-
-
-def _page_title(text: str) -> str:
-    found = _TITLE.search(text[:_TITLE_CHARS])
-    return f"an HTML page, {found[1].strip()!r}" if found else ""
 
 
 def _plain(text: str) -> str:

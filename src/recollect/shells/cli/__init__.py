@@ -47,7 +47,9 @@ COMMANDS = {
     "status": "status",
 }
 """Each command and its module here, which has a function `…_command`."""
-_OF_FACTS = ("forget", "supersede", "prune")
+_ELSEWHERE = frozenset({"ingest"})
+"""Commands that are listed in a group, and also work without its name: `facts ingest`."""
+_OF_FACTS = ("forget", "supersede")
 """Subcommands of `facts` that people look for beside `remember`."""
 
 
@@ -57,7 +59,7 @@ class LazyGroup(Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands without importing any."""
         del ctx
-        return sorted(COMMANDS)
+        return sorted(COMMANDS.keys() - _ELSEWHERE)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -53,17 +53,14 @@ def show_settings(options: SharedOptions, *, key: str | None, everything: bool) 
 @shared_options
 def show_paths(options: SharedOptions) -> None:
     """Show where the settings files, the home, the index and the models are."""
-    found = _files(options).locate()
-    places = {
-        name: getattr(found, name)
-        for name in ("workspace", "workspace_file", "user_file", "home", "index", "cache", "models")
-    }
-    print_remarks(_problem(found.problem))
+    files = _files(options)
+    places, problem = files.locate(), files.problem()
+    print_remarks(_problem(problem))
     options.print(
         {
-            "agent": found.agent,
+            "agent": files.workspace.agent,
             **{camel(name): _place(path) for name, path in places.items()},
-            "problem": found.problem,
+            "problem": problem,
         },
         table(
             [name.replace("_", " "), f"{path}{'' if path.exists() else '  (missing)'}"]

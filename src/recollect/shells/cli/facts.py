@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from recollect.config.paths import workspace_variable
-from recollect.errors import NotFoundError, UsageError
 from recollect.shells.cli.consent import is_to_be_asked
 from recollect.shells.cli.output import confirm
 from recollect.shells.cli.shared import (
@@ -25,13 +22,12 @@ from recollect.shells.cli.shared import (
     shared_options,
 )
 from recollect.shells.render import facts as render
-from recollect.text.confined import read_named
 from recollect.text.days import end_of, start_of
 
 if TYPE_CHECKING:
     from datetime import date
+    from pathlib import Path
 
-_MAX_IMPORT_BYTES = 64 * 1024 * 1024
 _FACTS_FOLDER = "memory/facts"
 _MEMORY_FILES = ("recollect.toml", "MEMORY.md", "memory")
 
@@ -46,7 +42,7 @@ _MEMORY_FILES = ("recollect.toml", "MEMORY.md", "memory")
 @click.option("--scope", default="global", help="global, user:NAME, agent:NAME or session:NAME.")
 @click.option("--valid-from", type=DAY, metavar="DAY", help="First day on which it is valid.")
 @click.option("--expires", type=DAY, metavar="DAY", help="Last day on which it is valid.")
-@click.option("--supersedes", multiple=True, metavar="ID", help="The fact that it replaces.")
+@click.option("--supersedes", multiple=True, metavar="FACT", help="The fact that it replaces.")
 @click.option("--force", is_flag=True, help="Save it even if it contains a secret.")
 @shared_options
 def remember_command(
@@ -77,7 +73,7 @@ def remember_command(
             scope=scope,
             valid_from=start_of(valid_from),
             expires=end_of(expires),
-            supersedes=supersedes,
+            supersedes=tuple(map(memory.facts.find, supersedes)),
             force=force,
         )
     remembered = replace(remembered, notices=(*created, *remembered.notices))
@@ -134,7 +130,10 @@ def ingest_command(options: SharedOptions, *, dry_run: bool, paths: str) -> int:
 @click.group("facts", cls=Group)
 @shared_options
 def facts_command(_options: SharedOptions) -> None:
-    """List, show, supersede, forget, prune, export and import facts."""
+    """List, show, supersede, forget and export facts."""
+
+
+facts_command.add_command(ingest_command)
 
 
 @facts_command.command("list")
@@ -167,71 +166,63 @@ def list_facts(
         listing = memory.facts.listed(
             wanted, as_of=end_of(as_of), include_superseded=include_superseded
         )
-    is_narrowed = wanted != FactFilter()
+        numbers = {fact.id: place for place, fact in enumerate(memory.facts.all(), start=1)}
+    is_narrowed, program = wanted != FactFilter(), options.program
     lines = render.listing_text(
-        listing, program=options.program, is_narrowed=is_narrowed, as_of=as_of
+        listing, program=program, numbers=numbers, is_narrowed=is_narrowed, as_of=as_of
     )
     options.print(render.listed(listing), lines)
     print_remarks(render.listing_remarks(listing))
 
 
 @facts_command.command("show")
-@click.argument("fact_id", metavar="ID")
+@click.argument("fact")
 @shared_options
-def show_fact(options: SharedOptions, *, fact_id: str) -> None:
-    """Show a fact with its history, oldest first."""
+def show_fact(options: SharedOptions, *, fact: str) -> None:
+    """Show FACT, named by its id, its number or its words, with its history, oldest first."""
     with options.open_memory(may_be_empty=True) as memory:
-        history = memory.facts.history(fact_id)
+        history = memory.facts.history(memory.facts.find(fact))
     options.print(render.FactHistory(history), render.facts_text(history))
 
 
 @facts_command.command("supersede")
-@click.argument("old", metavar="OLD-ID")
-@click.argument("new", metavar="[NEW-ID]", required=False)
-@click.option("--undo", is_flag=True, help="Make OLD-ID valid again.")
+@click.argument("old")
+@click.argument("new", metavar="[NEW]", required=False)
+@click.option("--undo", is_flag=True, help="Make OLD valid again.")
 @shared_options
 def supersede_fact(options: SharedOptions, *, old: str, new: str | None, undo: bool) -> None:
-    """Mark OLD-ID as superseded by NEW-ID, or undo that with --undo OLD-ID."""
+    """Mark OLD as superseded by NEW, or undo that with --undo OLD: an id, a number or words."""
     if undo == (new is not None):
-        raise click.UsageError(
-            "Give OLD-ID and NEW-ID, or --undo and OLD-ID.", click.get_current_context()
-        )
+        raise click.UsageError("Give OLD and NEW, or --undo and OLD.", click.get_current_context())
     program = options.program
     with options.open_memory(may_be_empty=True) as memory:
+        old = memory.facts.find(old)
         if new is None:
             restored = memory.facts.restore(old)
             listing = memory.facts.listed()
             shape: object = render.restored_fact(restored, listing)
             lines = render.restored_text(restored, listing, program=program)
         else:
-            superseded = memory.facts.supersede(old, by=new)
+            superseded = memory.facts.supersede(old, by=memory.facts.find(new))
             shape = render.replacing_fact(superseded, program=program)
             lines = render.superseded_text(superseded, program=program)
     options.print(shape, lines)
 
 
 @facts_command.command("forget")
-@click.argument("fact_id", metavar="ID")
+@click.argument("fact")
 @shared_options
-def forget_fact(options: SharedOptions, *, fact_id: str) -> None:
-    """Remove a fact for good; a fact that it had replaced is valid again."""
+def forget_fact(options: SharedOptions, *, fact: str) -> None:
+    """Remove FACT, named by its id, its number or its words, and print what undoes that.
+
+    A fact that it had replaced is valid again.
+    """
     with options.open_memory(may_be_empty=True) as memory:
         before = {fact.id for fact in memory.facts.all()}
-        fact = memory.facts.forget(fact_id)
+        forgotten = memory.facts.forget(memory.facts.find(fact))
         restored = [each for each in memory.facts.all() if each.id not in before]
-    report = render.ForgottenFact(fact, tuple(restored))
-    options.print(report, render.forgotten_text(fact, restored))
-
-
-@facts_command.command("prune")
-@click.option("--dry-run", is_flag=True, help="Only show what would be removed.")
-@shared_options
-def prune_facts(options: SharedOptions, *, dry_run: bool) -> None:
-    """Remove expired facts."""
-    with options.open_memory(may_be_empty=True) as memory:
-        pruned = memory.facts.prune(dry_run=dry_run)
-    report = {"dryRun": dry_run, "pruned": pruned}
-    options.print(report, render.pruned_text(pruned, dry_run=dry_run))
+    report = render.forgotten_fact(forgotten, restored, program=options.program)
+    options.print(report, render.forgotten_text(report))
 
 
 @facts_command.command("export")
@@ -243,34 +234,3 @@ def export_facts(options: SharedOptions) -> None:
     options.print(
         {"facts": [json.loads(line) for line in lines]}, "\n".join(lines) if lines else ()
     )
-
-
-@facts_command.command("import")
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--force", is_flag=True, help="Also import facts that contain secrets.")
-@shared_options
-def import_facts(options: SharedOptions, *, file: Path, force: bool) -> None:
-    """Import what `facts export` printed; FILE may be - for standard input."""
-    lines = _read(file, workspace=options.folder).splitlines()
-    with options.open_memory(may_be_empty=True) as memory:
-        plan = memory.facts.import_jsonl(lines, force=force)
-    options.print(render.import_json(plan), render.import_text(plan, program=options.program))
-
-
-def _read(file: Path, *, workspace: Path) -> str:
-    try:
-        if str(file) == "-":
-            return sys.stdin.buffer.read().decode("utf-8-sig")
-        return read_named(file, workspace, max_bytes=_MAX_IMPORT_BYTES).decode("utf-8-sig")
-    except FileNotFoundError:
-        raise NotFoundError(
-            f"There is no file {file}.", action="`recollect facts export > FILE` writes one."
-        ) from None
-    except OSError as error:
-        raise UsageError(
-            f"{file} cannot be read: {error.strerror}.", action="Name another file."
-        ) from None
-    except UnicodeDecodeError:
-        raise UsageError(
-            f"{file} is not UTF-8 text.", action="Give it what `recollect facts export` printed."
-        ) from None

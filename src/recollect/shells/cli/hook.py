@@ -31,9 +31,7 @@ from recollect.types import SearchRequest
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from recollect.config.load import Setup
     from recollect.memory import Memory
-    from recollect.shells.running_server import Reply
 
     Event = Mapping[str, object]
     """An event as the agent describes it."""
@@ -109,7 +107,10 @@ def _answer(event: str, options: SharedOptions, *, budget_tokens: int) -> Answer
             return {}
         chosen = replace(options, workspace=workspace)
         setup = chosen.announced(may_be_empty=True)
-        reply = _asked(setup, given, budget_tokens) if event == "prompt" else None
+        reply = None
+        if event == "prompt":  # a running server recalls without starting a model
+            wanted = Ask(SearchRequest(_prompt_of(given)), budget_tokens=budget_tokens)
+            reply = ask(setup, wanted)
         if reply is not None:
             answer = _recalled(reply.text, reply.failures)
         else:
@@ -183,11 +184,6 @@ def _session_start(memory: Memory, _given: Event, _budget_tokens: int) -> Answer
     lines = [_note_line(memory, path) for path in _newest(paths)]
     block = fenced("\n".join(lines), form="index")
     return _context("SessionStart", f"{intro}\n{block}")
-
-
-def _asked(setup: Setup, given: Event, budget_tokens: int) -> Reply | None:
-    """Return what a running server recalls, which starts no model."""
-    return ask(setup, Ask(SearchRequest(_prompt_of(given)), budget_tokens=budget_tokens))
 
 
 def _prompt(memory: Memory, given: Event, budget_tokens: int) -> Answer:

@@ -24,12 +24,15 @@ from recollect.shells.render import search as render
 from recollect.shells.running_server import Ask, ask
 from recollect.text.confined import is_inside
 from recollect.text.globs import escaped, is_literal
+from recollect.text.phrases import read_filters
 from recollect.types import SearchRequest, search_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _FORMS = [form.value for form in RecallForm]
+_MOST_LISTED = 100  # notes; -n gives another number
+_FILTERS = ("path", "tags", "source", "since", "before", "scopes")
 _TYPES = {"integer": int, "number": float, "day": DAY}
 _NAMES = {"max_results": ("-n", "--max-results"), "tail": ("--all",)}
 """Options that are not named like their fields."""
@@ -53,8 +56,9 @@ def _search_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @click.command("search", cls=TextCommand)
-@click.argument("query", nargs=-1, required=True, metavar="QUERY...")
+@click.argument("query", nargs=-1, metavar="[QUERY...]")
 @_search_options
+@click.option("--why", metavar="PATH", help="Say how this note was ranked, and what cut it.")
 @click.option("-v", "--verbose", is_flag=True, help="Show whole chunks, not the best lines.")
 @shared_options
 def search_command(
@@ -62,17 +66,27 @@ def search_command(
     *,
     query: tuple[str, ...],
     path: str | None,
+    why: str | None,
     verbose: bool,
     **fields: Any,  # noqa: ANN401 - options that are named like their fields
 ) -> None:
     """Find the passages that answer QUERY, one word or many.
 
     Words in double quotes must occur side by side: recollect search 'undo "blue button"'. If they
-    do so nowhere, they are searched as ordinary words, with a notice.
+    do so nowhere, they are searched as ordinary words, with a notice. `tag:recipe` and
+    `path:journal` in QUERY are filters. With filters alone, the notes are listed, newest first.
     """
     setup = options.announced()
     glob = glob_in(setup.workspace, path) if path else None
-    request = SearchRequest(" ".join(query), path=glob, **fields)
+    request = read_filters(SearchRequest(" ".join(query), path=glob, **fields))
+    if not request.query.strip():
+        _list_notes(options, request)
+        return
+    if why is not None:
+        with options.open_memory(setup=setup) as memory:
+            told = memory.why(request, path=path_in(memory.workspace, why))
+        options.print(told, render.why_text(told))
+        return
     shown = Ask(request, as_json=options.as_json, width=terminal_width(), is_verbose=verbose)
     if (reply := ask(setup, shown)) is not None:
         options.print_reply(reply)
@@ -86,6 +100,18 @@ def search_command(
     text = render.results_text(results, width=terminal_width(), verbose=verbose)
     options.print(results, text)
     print_remarks(render.results_remarks(results))
+
+
+def _list_notes(options: SharedOptions, request: SearchRequest) -> None:
+    """Print the notes that the filters of a search leave."""
+    asked = {name: getattr(request, name) for name in _FILTERS}
+    filters = {name: value for name, value in asked.items() if value and value != "all"}
+    if not filters:
+        raise click.UsageError("Give a QUERY, or a filter such as --tag.")
+    with options.open_memory() as memory:
+        memory.sync(max_texts=0)
+        found = memory.overview.documents(limit=request.max_results or _MOST_LISTED, **filters)
+    options.print(found, render.documents_text(found))
 
 
 @click.command("recall")
@@ -126,7 +152,7 @@ def recall_command(
 @shared_options
 def get_command(
     options: SharedOptions, *, location: str, start: int | None, lines: int | None
-) -> None:
+) -> int:
     """Read part of a memory file.
 
     Write PATH, PATH:FROM or PATH:FROM:LINES, or what search shows: PATH:FROM-TO or
@@ -142,6 +168,7 @@ def get_command(
     options.print(excerpt, excerpt.text if excerpt.lines else ())
     if not options.as_json:
         print_remarks(render.excerpt_remarks(excerpt))
+    return int(not excerpt.lines and excerpt.start_line > 1)
 
 
 def path_in(workspace: Path, named: str) -> str:

@@ -14,11 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recollect.config.databases import (
-    describe_database,
-    index_database,
-    prepare_database,
-)
+from recollect.config.databases import operator_of
 from recollect.errors import RecollectError, UsageError
 from recollect.shape import json_of
 from recollect.shells.cli.output import write_json
@@ -36,6 +32,7 @@ from recollect.text.days import end_of
 
 if TYPE_CHECKING:
     from datetime import date
+    from types import ModuleType
 
     from recollect.hosting.host import MemoryHost
     from recollect.hosting.tokens import Token
@@ -60,7 +57,8 @@ def init_database(options: SharedOptions, *, address: str | None, citus: bool) -
     ADDRESS is postgresql://user@host/database of a role that may create extensions, roles and
     tables. Default: the setting `store`. Running it again changes nothing.
     """
-    applied, status = prepare_database(options.setup(can_ask=False), address, citus=citus)
+    admin, address = _operator(options, address)
+    applied, status = admin.prepare_database(address, citus=citus), admin.describe_database(address)
     done = f"Applied: {', '.join(applied)}." if applied else "The tables were up to date."
     role = f"Agents need their own role: CREATE ROLE … LOGIN IN ROLE {status.groups['agents']}"
     text = f"{done}\n{role}\n{database_text(status)}"
@@ -72,7 +70,8 @@ def init_database(options: SharedOptions, *, address: str | None, citus: bool) -
 @shared_options
 def show_database(options: SharedOptions, *, address: str | None) -> None:
     """Show the server, its extensions and the version of the tables."""
-    status = describe_database(options.setup(can_ask=False), address)
+    admin, address = _operator(options, address)
+    status = admin.describe_database(address)
     options.print(status, database_text(status))
     if status.version != status.newest:
         raise click.exceptions.Exit(1)
@@ -86,7 +85,8 @@ def index_vectors(options: SharedOptions, *, address: str | None) -> None:
 
     Agents search and write meanwhile. Run it once a day, with a role that sees all memories.
     """
-    done = index_database(options.setup(can_ask=False), address)
+    admin, address = _operator(options, address)
+    done = admin.index_database(address)
     options.print(done, f"Vector indexes: {done.built} built, {done.dropped} dropped.")
 
 
@@ -190,6 +190,10 @@ def revoke(options: SharedOptions, *, token_id: str) -> None:
     with _host(options) as host, host.tokens() as tokens:
         revoke_token(tokens, token_id)
     options.print({"revoked": token_id}, f"Revoked {token_id}.")
+
+
+def _operator(options: SharedOptions, given: str | None) -> tuple[ModuleType, str]:
+    return operator_of(options.setup(can_ask=False).config.store, given)
 
 
 def _host(options: SharedOptions) -> MemoryHost:

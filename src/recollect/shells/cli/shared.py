@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 ExitCode = TypeVar("ExitCode", int, None)
 
-_MEGA = 1_000_000
 _MAX_SUMMARY_CHARS = 300
 _TELL_SECONDS = 5.0
 _WHOLE = (
@@ -46,7 +45,6 @@ _LEFT_OUT = (
     "To index every Markdown file: `recollect config set extra_paths .`."
 )
 _STAGES = {
-    "fetch": "Downloading a model, MB",
     "read": "Reading files",
     "embed": "Embedding",
     "ask": "Asking the cases",
@@ -308,14 +306,9 @@ def progress_bar() -> Iterator[Progress]:
         def show(step: Step) -> None:
             if not step.total:
                 return
-            scale = _MEGA if step.stage == "fetch" else 1
             if step.stage not in tasks:
                 tasks[step.stage] = bars.add_task(_STAGES[step.stage])
-            bars.update(
-                tasks[step.stage],
-                completed=step.done // scale,
-                total=step.total // scale,
-            )
+            bars.update(tasks[step.stage], completed=step.done, total=step.total)
 
         _BARS.append(bars)
         try:
@@ -335,7 +328,6 @@ def progress_lines(
         if clock() - told_at < _TELL_SECONDS or step.done >= step.total:
             return
         told_at = clock()
-        scale = _MEGA if step.stage == "fetch" else 1
-        tell(f"{_STAGES[step.stage]}: {step.done // scale} of {step.total // scale}")
+        tell(f"{_STAGES[step.stage]}: {step.done} of {step.total}")
 
     return show

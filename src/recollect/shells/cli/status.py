@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from recollect.errors import RecollectError
-from recollect.reports import CacheStatus, Check
-from recollect.shape import json_of
+from recollect.reports import Check
 from recollect.shells.cli.shared import SharedOptions, progress_bar, shared_options
 from recollect.shells.render import status as render
 from recollect.shells.render.shared import plural
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recollect.memory import Memory
-    from recollect.reports import Difference, Failure, FoundSecret, Status
+    from recollect.reports import Failure, FoundSecret, Status
 
 
 @click.command("status")
@@ -50,28 +49,15 @@ def status_command(options: SharedOptions, *, deep: bool, everything: bool) -> i
 @click.command("doctor")
 @click.option("--secrets", is_flag=True, help="Also look for keys and passwords in the notes.")
 @click.option("--verify", is_flag=True, help="Compare the index with every file instead.")
-@click.option(
-    "--prune-cache",
-    "unused_days",
-    type=click.IntRange(min=0, max=36_500),
-    metavar="DAYS",
-    help="Instead remove vectors from the cache of this home that no index run has used for "
-    "this many days; 0 removes all.",
-)
 @shared_options
-def doctor_command(
-    options: SharedOptions, *, secrets: bool, verify: bool, unused_days: int | None
-) -> int:
+def doctor_command(options: SharedOptions, *, secrets: bool, verify: bool) -> int:
     """Check the installation, the index and the model; exit 1 if something is broken.
 
     With --secrets it also exits 1 if notes or facts contain secrets, whose places and kinds it
-    names; with --verify if the index differs from the files. Indexes keep their vectors when the
-    cache is pruned.
+    names; with --verify if the index differs from the files.
     """
     if verify:
         return _verify(options)
-    if unused_days is not None:
-        return _prune_cache(options, unused_days)
     checks = examine(options.open_memory)
     found = None
     if secrets and not any(check.name == "memory" for check in checks):
@@ -89,17 +75,6 @@ def _verify(options: SharedOptions) -> int:
         verification = memory.verify(progress=progress)
     options.print(verification, render.verification_text(verification))
     return 1 if verification.differences else 0
-
-
-def _prune_cache(options: SharedOptions, unused_days: int) -> int:
-    with options.open_memory(may_be_empty=True) as memory:
-        dropped = memory.prune_cache(unused_days=unused_days or None)
-        status = memory.cache_status()
-    options.print(
-        {**json_of(status or CacheStatus()), "dropped": dropped},
-        render.cache_text(status, dropped=dropped),
-    )
-    return 0
 
 
 def _good(name: str, detail: str) -> Check:
@@ -200,7 +175,7 @@ def _facts(flaws: Sequence[Failure]) -> Check:
     return _readable("facts", flaws, "every line of memory/facts can be read", more=more)
 
 
-def _models(changed: Sequence[Difference]) -> Check:
+def _models(changed: Sequence[Failure]) -> Check:
     if changed:
         return _bad("models", changed[0].reason, changed[0].action)
     return _good("models", "no model file differs from its published SHA-256")
@@ -237,9 +212,7 @@ def _provider(status: Status) -> Check:
     if provider.requested == "none":
         return _good("provider", "none: keyword search only, as configured")
     if probe is not None and probe.works:
-        second = provider.second_model
-        also = f"; {second} embeds notes in other scripts" if second else ""
-        return _good("provider", f"{provider.model} embeds ({probe.took_ms:.0f} ms){also}")
+        return _good("provider", f"{provider.model} embeds ({probe.took_ms:.0f} ms)")
     why = probe.degradation if probe else None
     if why is None:
         return _bad("provider", "no provider is available", "Run `recollect status --deep`.")

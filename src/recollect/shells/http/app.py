@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import unquote_to_bytes
 
@@ -12,20 +11,19 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.routing import Match, Route
 
 from recollect.shells.guard import RequestOrigin
-from recollect.shells.http.bodies import framing_error
 from recollect.shells.http.errors import (
+    UNKNOWN_PATH,
     RequestError,
     error_response,
     unknown_method,
-    unknown_path,
 )
+from recollect.shells.http.listen import framing_error
 from recollect.shells.http.route import ROUTE, OperationRoute
 from recollect.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -84,14 +82,13 @@ def described_app(
         separate_input_output_schemas=False,
     )
     app.router.routes += [OperationRoute(each, server=state, limits=limits) for each in operations]
-    app.router.default = partial(_not_found, app)
+    app.router.default = _not_found
     app.add_exception_handler(405, _no_such_method)
     return app
 
 
-async def _not_found(app: Starlette, scope: Scope, receive: Receive, send: Send) -> None:
-    known = {each.path.replace(":path}", "}") for each in app.routes if isinstance(each, Route)}
-    await error_response(unknown_path(scope["path"], known))(scope, receive, send)
+async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:
+    await error_response(UNKNOWN_PATH)(scope, receive, send)
 
 
 async def _no_such_method(request: Request, _error: Exception) -> Response:
@@ -102,8 +99,7 @@ async def _no_such_method(request: Request, _error: Exception) -> Response:
     )
     allowed = {method for methods in matching for method in methods}
     allowed |= {"HEAD"} if "GET" in allowed else set()
-    error = unknown_method(request.scope[METHOD], allowed)
-    return error_response(error)
+    return error_response(unknown_method(request.scope[METHOD], allowed))
 
 
 class GuardedApp:

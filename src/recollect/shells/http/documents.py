@@ -13,7 +13,7 @@ from fastapi import Path, Query, Request
 from pydantic import Field
 
 from recollect.facts.files import FACTS_FOLDER
-from recollect.hosting.memory import MOST_PATH_CHARS, PushedChange, PushedDocument
+from recollect.hosting.host import MOST_PATH_CHARS, PushedChange, PushedDocument
 from recollect.records import dataclass
 from recollect.shape import Shape, json_of
 from recollect.shells.http.errors import JsonResponse, ParameterError, RequestError
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from starlette.responses import Response
 
-    from recollect.hosting.memory import PushedBook
+    from recollect.hosting.host import PushedBook
     from recollect.shells.hosted import HostedMemory
     from recollect.shells.http.state import ServerState
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from typing import TYPE_CHECKING, Literal
 
@@ -133,13 +132,10 @@ def internal_error() -> RequestError:
     )
 
 
-def unknown_path(path: str, known: Iterable[str]) -> RequestError:
-    """Return the error for a path that no operation has."""
-    near = difflib.get_close_matches(path, list(known), n=1)
-    hint = f"Did you mean {near[0]}? " if near else ""
-    return RequestError(
-        404, "not_found", "There is nothing at this path.", action=f"{hint}See /openapi.json."
-    )
+UNKNOWN_PATH = RequestError(
+    404, "not_found", "There is nothing at this path.", action="See /openapi.json."
+)
+"""The error for a path that no operation has."""
 
 
 def unknown_method(method: str, allowed: Iterable[str]) -> RequestError:

@@ -24,17 +24,16 @@ from recollect.errors import (
     StoreTooNewError,
     StoreUnreachableError,
 )
-from recollect.hosting.memory import PushedDocument
+from recollect.hosting.host import PushedDocument
 from recollect.hosting.tokens import find_token
 from recollect.shells.guard import bearer_of
 from recollect.shells.hosted import HostedMemory, HostThreads
 from recollect.shells.http import documents
 from recollect.shells.http.documents import PushedList, PushedText
 from recollect.shells.http.errors import RequestError
-from recollect.shells.http.metrics import gauge
 from recollect.shells.http.operations import OPERATIONS
 from recollect.shells.http.route import AGENT, Operation
-from recollect.shells.http.state import AnyServer, Health, ServerState
+from recollect.shells.http.state import AnyServer, Health, ServerState, gauge
 from recollect.shells.scopes import VisibleScopes
 from recollect.shells.serving import CrowdedError, within
 

@@ -24,7 +24,6 @@ from starlette.responses import JSONResponse, Response
 from recollect.errors import RecollectError
 from recollect.records import dataclass
 from recollect.shape import as_json
-from recollect.shells.http.bodies import DisconnectedError, read_body, replayed
 from recollect.shells.http.errors import (
     ErrorBody,
     JsonResponse,
@@ -33,6 +32,7 @@ from recollect.shells.http.errors import (
     error_response,
     internal_error,
 )
+from recollect.shells.http.listen import DisconnectedError, read_body, replayed
 from recollect.shells.http.parameters import invalid, unknown
 from recollect.shells.http.schema import model_of
 from recollect.shells.http.state import STATE, AnyServer, ServerState

@@ -213,13 +213,6 @@ class RelatedParameters(TimelineParameters):
     limit: int = Field(6, ge=1, le=50, description="The most notes to return.")
 
 
-class MapParameters(TimelineParameters):
-    """Parameters of GET /api/map."""
-
-    query: Question | None = Field(None, description="A question to place on the map.")
-    most: int = Field(5000, ge=1, le=20_000, description="The most chunks to draw.")
-
-
 async def documents(state: State, given: Annotated[DocumentsParameters, Query()]) -> Documents:
     """List the documents, newest first, undated last."""
     asked = given.model_dump(exclude={"scope"})
@@ -241,11 +234,8 @@ async def related(state: State, given: Annotated[RelatedParameters, Query()]) ->
     )
 
 
-async def chunk_map(state: State, given: Annotated[MapParameters, Query()]) -> Json:
-    """Place chunks on a map by meaning, with a question among them."""
+async def chunk_map(state: State, given: Annotated[TimelineParameters, Query()]) -> Json:
+    """Place chunks on a map by meaning."""
     scopes = state.scopes.resolve(given.scope)
-    run = state.memory.read if given.query is None else state.memory.run
-    found = await run(
-        lambda memory: memory.overview.map(given.query, most=given.most, scopes=scopes)
-    )
+    found = await state.memory.read(lambda memory: memory.overview.map(scopes=scopes))
     return await asyncio.to_thread(json_of, found)

@@ -15,9 +15,8 @@ from starlette.responses import Response
 from recollect.records import dataclass
 from recollect.shape import Shape, json_of
 from recollect.shells.http.errors import ErrorReport, RequestError
-from recollect.shells.http.metrics import MEDIA_TYPE, gauge
 from recollect.shells.http.parameters import NoMembers, Parameters, must_be
-from recollect.shells.http.state import Health, Itself, State
+from recollect.shells.http.state import MEDIA_TYPE, Health, Itself, State, gauge
 from recollect.shells.render.status import outcome_json
 from recollect.shells.serving import WorkerState
 from recollect.version import __version__

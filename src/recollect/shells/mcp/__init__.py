@@ -1,1 +1,1 @@
-"""How does an agent's host reach the memory by MCP? Tools and resources over stdio or HTTP."""
+"""How does an agent's host reach the memory by MCP? Tools over stdio or HTTP."""

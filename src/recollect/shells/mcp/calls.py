@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from recollect.errors import RecollectError, SecretError, UsageError, WorkspaceError
 from recollect.facts.record import SAVE_PLACE, Provenance
 from recollect.shells.mcp import render
-from recollect.shells.mcp.arguments import parse_arguments
-from recollect.shells.mcp.resources import path_of
-from recollect.shells.mcp.tools import SEARCH_FIELDS
+from recollect.shells.mcp.render import path_of
+from recollect.shells.mcp.tools import SEARCH_FIELDS, parse_arguments
 from recollect.shells.parse import Location, parse_location
 from recollect.shells.scopes import VisibleScopes
 from recollect.text.days import start_of
@@ -151,7 +150,7 @@ class Calls:
             if name in SEARCH_FIELDS
         }
         asked["scopes"] = self._visible.resolve(given.get("scopes", ()))
-        request = SearchRequest(**asked, tail=False)
+        request = SearchRequest(**asked)
         await self._served.wait_for_first_sync()
         try:
             return await self._served.search(request)

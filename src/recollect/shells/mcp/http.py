@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, cast
 from mcp.server.transport_security import TransportSecuritySettings
 
 from recollect.errors import RecollectError
-from recollect.shells.http.bodies import DisconnectedError, read_body, replayed
 from recollect.shells.http.errors import error_response
-from recollect.shells.http.listen import ServerLimits
+from recollect.shells.http.listen import DisconnectedError, ServerLimits, read_body, replayed
 from recollect.shells.http.many import ROOT
 from recollect.shells.http.route import ROUTE
 from recollect.shells.mcp.server import CALL_SECONDS, USAGE, McpMemory, server_of

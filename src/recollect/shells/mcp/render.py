@@ -11,14 +11,15 @@ import re
 from bisect import bisect_right
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
+from urllib.parse import quote, unquote
 
 from recollect.errors import NotFoundError, RecollectError, UsageError
 from recollect.records import dataclass
 from recollect.shape import as_json, json_of
-from recollect.shells.mcp.resources import uri_of
 from recollect.shells.render.facts import remembered_notices
 from recollect.shells.render.search import also_in_text
 from recollect.shells.render.status import outcome_json, status_text
+from recollect.text.excerpt import without_headings
 from recollect.text.safe import fenced, neutralised, on_one_line
 from recollect.text.size import estimate_tokens
 from recollect.types import HEADING_SEPARATOR, Leg, Mode
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
     Shape = dict[str, object]
 
+_SCHEME = "memory:///"
+_UNQUOTED = "/@+,;=!$&'()*~"
+"""What a URI's path may contain as it is, besides letters and digits."""
 _FRAME_TOKENS = 140
 """Tokens for what a result says besides its contents, such as where to read more."""
 _MAX_NOTICES = 5
@@ -176,9 +180,7 @@ def _caveat(results: Results, *, is_partial: bool, narrowed: Sequence[str]) -> I
     """Yield why this may not be the answer, or why nothing was found."""
     if results.hits:
         if not results.confident:
-            yield (
-                "No hit stands out: the answer may not be in memory. Say so instead of guessing."
-            )
+            yield "Weak matches: answer only if one of them says it."
     elif narrowed:
         limits = ", ".join(narrowed)
         yield f"Nothing matches with {limits}. Ask again without, or in other words."
@@ -289,9 +291,11 @@ def _hit_text(hit: Hit, snippet: str) -> str:
     marks += [f"fact {hit.fact.id}"] if hit.fact else []
     is_outdated = hit.superseded_by or (hit.fact is not None and hit.fact.superseded_by)
     marks += ["outdated"] if is_outdated else []
+    marks += [f"contradicted by {on_one_line(each)}" for each in hit.contradicts]
     marks += [f"also in {on_one_line(also_in_text(hit))}"] if hit.also_in else []
-    heading = on_one_line(HEADING_SEPARATOR.join(hit.heading))
-    body = "".join(f"\n  {line}" for line in snippet.split("\n") if snippet)
+    heading = on_one_line(hit.title)
+    said = without_headings(snippet, hit.heading)
+    body = "".join(f"\n  {line}" for line in said.split("\n") if said)
     return f"- {hit.score:.2f} [{', '.join(marks)}] {heading}".rstrip() + body
 
 
@@ -441,3 +445,17 @@ def _worker_json(ended: Report | RecollectError | None) -> Shape:
         return {"state": "failing", "lastReport": None, "lastError": error}
     report = {**outcome_json(ended), "failed": len(ended.failed)}
     return {"state": "idle", "lastReport": report, "lastError": None}
+
+
+def uri_of(path: str) -> str:
+    """Return the URI of a path, or of a citation with its lines as the fragment."""
+    path, mark, lines = path.rpartition("#L") if "#L" in path else (path, "", "")
+    return f"{_SCHEME}{quote(path, safe=_UNQUOTED)}{mark}{lines}"
+
+
+def path_of(uri: str) -> str | None:
+    """Return the path, with its lines if there are any, of one of our URIs; None for any other."""
+    if not uri.startswith(_SCHEME):
+        return None
+    path, mark, lines = uri.removeprefix(_SCHEME).partition("#")
+    return f"{unquote(path)}{mark}{lines}"

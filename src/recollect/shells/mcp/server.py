@@ -1,4 +1,4 @@
-"""The SDK's server with our tools and resources, over one memory."""
+"""The SDK's server with our tools, over one memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from mcp.shared.exceptions import MCPError
 from recollect.config.paths import find_workspace
 from recollect.records import dataclass
 from recollect.shells.mcp.calls import Calls
-from recollect.shells.mcp.resources import MARKDOWN, Resources
 from recollect.shells.mcp.tools import tool_json, tools_for
 from recollect.shells.serving import ServedMemory
 from recollect.text.safe import on_one_line
@@ -102,7 +101,7 @@ class McpOptions:
 
 
 class McpMemory:
-    """What a client may use of one memory: its tools and its files."""
+    """What a client may use of one memory: its tools."""
 
     def __init__(
         self,
@@ -115,7 +114,6 @@ class McpMemory:
         self._lists_connector_tools = lists_connector_tools
         self.tools = {tool.name: tool for tool in tools_for(read_only=read_only)}
         self.calls = Calls(served, scopes=scopes)
-        self.resources = Resources(served)
 
     def listed(self, *, structured: bool) -> list[types.Tool]:
         """Return the tools as clients see them: those that get structured results, with schemas."""
@@ -149,19 +147,6 @@ def server_of(memory_of: Callable[[Context], McpMemory], *, instructions: str) -
             is_error=result.is_error,
         )
 
-    async def list_resources(
-        context: Context, params: types.PaginatedRequestParams | None
-    ) -> types.ListResourcesResult:
-        page = await memory_of(context).resources.page(params.cursor if params else None)
-        return types.ListResourcesResult.model_validate(page)
-
-    async def read_resource(
-        context: Context, params: types.ReadResourceRequestParams
-    ) -> types.ReadResourceResult:
-        text = await memory_of(context).resources.text(str(params.uri))
-        contents = types.TextResourceContents(uri=params.uri, mime_type=MARKDOWN, text=text)
-        return types.ReadResourceResult(contents=[contents])
-
     return Server(
         "recollect",
         version=__version__,
@@ -169,8 +154,6 @@ def server_of(memory_of: Callable[[Context], McpMemory], *, instructions: str) -
         instructions=instructions,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
-        on_list_resources=list_resources,
-        on_read_resource=read_resource,
     )
 
 

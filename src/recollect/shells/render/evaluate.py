@@ -16,7 +16,6 @@ from recollect.shells.render.shared import (
     table,
     warning_lines,
 )
-from recollect.types import HEADING_SEPARATOR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from recollect.evaluate.tune import Tuning
     from recollect.shape import Json
     from recollect.shells.render.shared import Line
-    from recollect.types import Hit
 
 _NAME_CHARS = 15  # longer names of kinds and variants are cut, so that the table fits
 _MISSES = 10  # questions listed; the rest is counted
@@ -88,17 +86,6 @@ def evaluation_json(evaluation: Evaluation) -> Json:
         "variants": [_outcome_json(outcome) for outcome in evaluation.outcomes],
         "warnings": evaluation.warnings,
     }
-
-
-def numbered_hits(hits: Sequence[Hit]) -> Iterator[Line]:
-    """Yield numbered hits to choose from."""
-    for number, hit in enumerate(hits, start=1):
-        place = f"{hit.path}:{hit.start_line}-{hit.end_line}"
-        yield f"{number:3}  {hit.score:.3f} {place}", "bold"
-        if hit.heading:
-            yield f"     {HEADING_SEPARATOR.join(hit.heading)}", "cyan"
-        for line in hit.snippet.split("\n"):
-            yield f"     {line}", ""
 
 
 def interval_text(interval: Interval, *, sign: str = "") -> str:

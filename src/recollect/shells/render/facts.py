@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
+from recollect.facts.record import DEFAULT_CATEGORY
 from recollect.records import dataclass
 from recollect.shape import Shape
 from recollect.shells.render.shared import plural, warning_lines
 from recollect.text.days import local_day
+from recollect.types import GLOBAL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import date, datetime
 
-    from recollect.facts.book import ImportReport, Listing
+    from recollect.facts.book import Listing
     from recollect.facts.draft import RememberReport, RestoreReport, SupersedeReport
     from recollect.facts.extract.plan import ExtractionPlan
     from recollect.facts.extract.run import ExtractionReport
@@ -93,10 +96,11 @@ class RestoredFact:
 
 @dataclass(frozen=True, slots=True)
 class ForgottenFact:
-    """The JSON of `facts forget`: the removed fact, and those that are valid again."""
+    """The JSON of `facts forget`: the removed fact, those valid again, and what undoes it."""
 
     forgotten: Fact
     restored: tuple[Fact, ...]
+    commands: tuple[str, ...] = ()
 
 
 def listed(listing: Listing) -> FactList:
@@ -114,9 +118,14 @@ def _ids(facts: Iterable[Fact]) -> tuple[str, ...]:
 
 
 def listing_text(
-    listing: Listing, *, program: str, is_narrowed: bool, as_of: date | None = None
+    listing: Listing,
+    *,
+    program: str,
+    numbers: Mapping[str, int],
+    is_narrowed: bool,
+    as_of: date | None = None,
 ) -> Iterator[Line]:
-    """Yield what `facts list` prints: a few lines per fact."""
+    """Yield what `facts list` prints: a few lines per fact, with the number that names it."""
     if not listing.facts:
         which = " that matches" if is_narrowed else ""
         nothing = "No facts match." if is_narrowed else "No facts."
@@ -126,10 +135,13 @@ def listing_text(
         elif not is_narrowed and as_of is None:
             yield f"  → `{program} remember TEXT` saves one.", "dim"
     for fact in listing.facts:
-        yield from facts_text([fact])
+        number = f"{numbers[fact.id]}. " if fact.id in numbers else ""
+        yield f"{number}{fact.text}", "bold" if not fact.is_superseded else "dim"
+        yield f"  {fact.id}  {_about(fact)}", "dim"
         others = listing.contradicting.get(fact.id, ())
         if others:
-            yield f"  contradicts {', '.join(other.id for other in others)}", "yellow"
+            named = (f"{numbers.get(each.id, each.id)}. {each.text}" for each in others)
+            yield f"  contradicts {'; '.join(named)}", "yellow"
         for other in others:
             if not other.is_superseded:  # else it is already decided, from a later day on
                 yield f"  → `{_supersede(other, fact, program)}` if this one is right.", "yellow"
@@ -255,11 +267,27 @@ def restored_text(done: RestoreReport, listing: Listing, *, program: str) -> Ite
         yield f"  → `{_supersede(done.fact, other, program)}` if they contradict.", "yellow"
 
 
-def forgotten_text(fact: Fact, restored: Sequence[Fact]) -> Iterator[Line]:
+def forgotten_fact(fact: Fact, restored: Sequence[Fact], *, program: str) -> ForgottenFact:
+    """Return the JSON of `facts forget`. Nothing is kept of the fact but the command itself."""
+    words = [fact.text]
+    for name in ("category", "scope", "entity", "key", "value", "valid_from", "expires"):
+        value = getattr(fact, name)
+        if value not in {"", None, DEFAULT_CATEGORY, GLOBAL}:
+            shown = value if isinstance(value, str) else _day(value)
+            words += [f"--{name.replace('_', '-')}", shown]
+    words += [word for tag in fact.tags for word in ("--tag", tag)]
+    words += [word for each in restored for word in ("--supersedes", each.id)]
+    command = f"{program} remember {shlex.join(words)}"
+    return ForgottenFact(fact, tuple(restored), (command,))
+
+
+def forgotten_text(done: ForgottenFact) -> Iterator[Line]:
     """Yield what `facts forget` prints."""
-    yield f"Forgotten: {fact.text}", ""
-    for each in restored:
+    yield f"Forgotten: {done.forgotten.text}", ""
+    for each in done.restored:
         yield f"Valid again: {each.id}  {each.text}", ""
+    for command in done.commands:
+        yield f"  → `{command}` undoes that.", "yellow"
 
 
 def _day(moment: datetime) -> str:
@@ -280,43 +308,13 @@ def facts_text(facts: Sequence[Fact]) -> Iterator[Line]:
 def _about(fact: Fact) -> str:
     """Return the other fields of a fact in one line."""
     value = fact.value and f"{fact.key} = {fact.value}".removeprefix(" = ")
-    about = (fact.category, fact.entity, value or fact.key, *(f"#{tag}" for tag in fact.tags))
+    category = fact.category if fact.category != DEFAULT_CATEGORY else ""
+    about = (category, fact.entity, value or fact.key, *(f"#{tag}" for tag in fact.tags))
     since = f", since {_day(fact.begins)}" if fact.begins else ""
     by = fact.superseded_by
     ended = ", withdrawn" if by == "none" else f", superseded by {by}" if by else ""
-    about = (*about, fact.scope, f"by {fact.provenance}")
+    about = (*about, fact.scope if fact.scope != GLOBAL else "", f"by {fact.provenance}")
     return f"{', '.join(filter(None, about))}{since}{_until(fact)}{ended}"
-
-
-def pruned_text(pruned: Sequence[Fact], *, dry_run: bool) -> Iterator[Line]:
-    """Yield what `facts prune` prints."""
-    yield f"{len(pruned)} {'would be removed' if dry_run else 'removed'}", ""
-    for each in pruned:
-        yield f"  {each.id}  {each.text}", "dim"
-
-
-def import_json(plan: ImportReport) -> Json:
-    """Return the JSON of `facts import`."""
-    return {
-        "added": _ids(plan.added),
-        "same": _ids(plan.same),
-        "differing": _ids(plan.differing),
-        "contradicting": [
-            {"id": fact.id, "others": _ids(others)} for fact, others in plan.contradicting
-        ],
-    }
-
-
-def import_text(plan: ImportReport, *, program: str) -> Iterator[Line]:
-    """Yield what `facts import` prints."""
-    yield f"{len(plan.added)} added, {len(plan.same)} already known", ""
-    for fact, others in plan.contradicting:
-        named = ", ".join(other.id for other in others)
-        yield f"  {fact.id} contradicts {named}; both stay valid until you decide.", "yellow"
-    if plan.contradicting:
-        yield f"  → `{program} facts list` shows the commands to decide with.", "yellow"
-    for fact in plan.differing:
-        yield f"  {fact.id} is already stored with different content, which was kept.", "yellow"
 
 
 def plan_json(plan: ExtractionPlan) -> Json:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recollect.shells.render.shared import plural, warning_lines
-from recollect.types import HEADING_SEPARATOR, Leg, Mode
+from recollect.shells.render.shared import plural, table, warning_lines
+from recollect.text.excerpt import without_headings
+from recollect.types import Leg, Mode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from recollect.reports import Excerpt, Recalled
+    from recollect.reports import Documents, Excerpt, Recalled, Why
     from recollect.shells.render.shared import Line, MarkedLine
     from recollect.types import Hit, Results, Trace
 
@@ -31,7 +32,7 @@ def excerpt_remarks(excerpt: Excerpt) -> Iterator[Line]:
 
 def recalled_remarks(recalled: Recalled) -> Iterator[Line]:
     """Yield what the user should know in addition to the block: why there is none."""
-    yield from _search_remarks(recalled.results)
+    yield from results_remarks(recalled.results)
     if recalled.reason:
         yield recalled.reason, "yellow"
 
@@ -42,22 +43,43 @@ def results_text(results: Results, *, width: int, verbose: bool = False) -> Iter
         yield "No matches.", ""
     elif verbose:
         yield from _whole_hits(results)
+    elif not results.confident and results.hits[0].trace is None:
+        yield "This does not seem to be in memory. Weak matches:", "yellow"
+        yield from (_weak_line(hit, width=width) for hit in results.hits)
     else:
         yield from _short_hits(results, width=width)
+
+
+def why_text(why: Why) -> Iterator[Line]:
+    """Yield what `search --why` prints."""
+    is_at = f"is hit {why.shown}" if why.shown else "is not shown"
+    yield f"{why.path} {is_at}{':' if why.reason else '.'} {why.reason}".rstrip(), "bold"
+    if why.hit is not None and why.hit.trace is not None:
+        yield f"{why.hit.citation} is candidate {why.place} of {why.candidates}.", ""
+        yield from trace_text(why.hit.trace)
+
+
+def documents_text(found: Documents) -> Iterator[Line]:
+    """Yield what `search` prints without a query: a line for each note."""
+    if not found.documents:
+        yield "No notes match these filters.", ""
+    yield from table(
+        (each.path, each.title or "", str(each.date or "")) for each in found.documents
+    )
+    if more := found.total - len(found.documents):
+        yield f"{more} more: raise -n.", "dim"
 
 
 def _short_hits(results: Results, *, width: int) -> Iterator[MarkedLine]:
     """Yield so few lines that the best of six hits, the first, does not scroll off the screen."""
     from recollect.shells.render.snippet import snippet_rows  # noqa: PLC0415
-    from recollect.text.highlight import wanted_terms  # noqa: PLC0415
 
-    wanted = wanted_terms(results.query)
     each = _SCREEN_ROWS // len(results.hits)
     has_own_line = each >= _MOST_ROWS + 2
     count = max(1, min(_MOST_ROWS, each - 1))
     for hit in results.hits:
         place = f"{hit.score:.3f} {hit.path}:{hit.start_line}-{hit.end_line}"
-        heading = HEADING_SEPARATOR.join(hit.heading)
+        heading = hit.title
         if has_own_line or not heading:
             yield place, "bold"
         else:  # where lines are scarce
@@ -65,10 +87,14 @@ def _short_hits(results: Results, *, width: int) -> Iterator[MarkedLine]:
         yield from _hit_remarks(hit)
         if has_own_line and heading:
             yield heading, "cyan"
-        rows = snippet_rows(
-            hit.text or hit.snippet, heading=hit.heading, wanted=wanted, width=width, count=count
-        )
+        rows = snippet_rows(hit, wanted=results.terms, width=width, count=count)
         yield from ((row, "") for row in rows)
+
+
+def _weak_line(hit: Hit, *, width: int) -> MarkedLine:
+    place = f"{hit.score:.3f} {hit.path}:{hit.start_line}-{hit.end_line}"
+    says = " ".join((hit.sentence or without_headings(hit.snippet, hit.heading)).split())
+    return [(place, ""), (_fitted(f"  {says}", width - len(place)), "dim")], ""
 
 
 def _fitted(text: str, room: int) -> str:
@@ -82,8 +108,8 @@ def _whole_hits(results: Results) -> Iterator[Line]:
     for hit in results.hits:
         yield f"{hit.score:.3f} {hit.path}:{hit.start_line}-{hit.end_line}", "bold"
         yield from _hit_remarks(hit)
-        if hit.heading:
-            yield HEADING_SEPARATOR.join(hit.heading), "cyan"
+        if hit.title:
+            yield hit.title, "cyan"
         for line in (hit.text or hit.snippet).split("\n"):
             yield line, ""
         yield "", ""
@@ -95,6 +121,8 @@ def _hit_remarks(hit: Hit) -> Iterator[Line]:
         yield f"{hit.speaker.replace(',', ', ')}, {hit.moment}", "cyan"
     if hit.fact is not None and hit.fact.superseded_by:
         yield f"superseded by {hit.fact.superseded_by}", "yellow"
+    for other in hit.contradicts:
+        yield f"contradicted by {other}", "yellow"
     if hit.superseded_by:
         yield f"outdated: superseded by {hit.superseded_by}", "yellow"
     if hit.also_in:
@@ -125,12 +153,6 @@ def trace_text(trace: Trace) -> Iterator[Line]:
 
 def results_remarks(results: Results) -> Iterator[Line]:
     """Yield what the user should know in addition to the hits."""
-    yield from _search_remarks(results)
-    if results.hits and not results.confident:
-        yield "No hit stands out: the answer may not be in memory.", "yellow"
-
-
-def _search_remarks(results: Results) -> Iterator[Line]:
     for notice in results.notices:
         yield notice, "yellow"
     for leg, why in (results.degraded or {}).items():

@@ -8,70 +8,72 @@ from __future__ import annotations
 import re
 import textwrap
 import unicodedata
+from bisect import bisect
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from recollect.text.excerpt import without_headings
 from recollect.text.highlight import matched_spans
-from recollect.text.terms import terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from recollect.shells.render.shared import Line
+    from recollect.types import Hit
 
     Row = list[Line]
     """Parts of one line, each with its style."""
 
 _ELLIPSIS = "…"
 _INDENT = "  "
+_MOST_ROWS = 8  # of a sentence: what is longer is no sentence
 _MATCH = "bold"
-_HEADING = re.compile(r"#{1,6}\s+(.*)")
 _PROSE = re.compile(r"(?![-*+>|#]|[0-9]+[.)]\s)")
 """The start of a line that may continue a paragraph."""
 _FENCES = ("```", "~~~")
 
 
-def snippet_rows(
-    text: str, *, heading: Sequence[str], wanted: frozenset[str], width: int, count: int
-) -> Iterator[Row]:
-    """Yield at most `count` rows of a chunk: those in a row that hold the most wanted terms.
+def snippet_rows(hit: Hit, *, wanted: frozenset[str], width: int, count: int) -> Iterator[Row]:
+    """Yield about `count` rows of a chunk: those with the sentence, which is shown whole.
 
     The heading is shown already: a line that only repeats it is left out.
     """
     room = width - len(_INDENT) - 2 * len(_ELLIPSIS) - 1
-    rows = [row for line in _lines(text, heading) for row in _wrapped(line, room)]
-    held = [frozenset(terms(row)) & wanted for row in rows]
-    last = max(len(rows) - count, 0)
-    found = [len(frozenset().union(*held[at : at + count])) for at in range(last + 1)]
-    start = max(range(last + 1), key=lambda at: (found[at], -at))
+    rows = [
+        row for line in _lines(hit.text or hit.snippet, hit.heading) for row in _wrapped(line, room)
+    ]
+    first, last = _rows_of(hit.sentence, rows)
+    count = max(count, min(last - first + 1, _MOST_ROWS))
+    start = max(min(first, len(rows) - count), 0)
     for at, row in enumerate(rows[start : start + count], start=start):
         head = f"{_ELLIPSIS} " if at == start and start else ""
         tail = f" {_ELLIPSIS}" if at == start + count - 1 and at < len(rows) - 1 else ""
         yield [(f"{_INDENT}{head}", ""), *_marked(row, wanted), (tail, "")]
 
 
+def _rows_of(sentence: str, rows: Sequence[str]) -> tuple[int, int]:
+    """Return the first and the last row with a part of a sentence."""
+    packed = ["".join(row.split()) for row in rows]
+    ends = list(accumulate(map(len, packed)))
+    wanted = "".join(sentence.split())
+    at = "".join(packed).find(wanted)
+    if at < 0 or not wanted:
+        return 0, 0
+    return bisect(ends, at), bisect(ends, at + len(wanted) - 1)
+
+
 def _lines(text: str, heading: Sequence[str]) -> Iterator[str]:
     """Yield the lines that say something which the heading path does not, each paragraph as one."""
-    lines = [line.strip() for line in text.split("\n")]
-    if not any(_is_said(line, heading) for line in lines):
-        yield from filter(None, lines)
-        return
     paragraph, is_code = "", False
-    for line in [*lines, ""]:
-        is_said = _is_said(line, heading)
-        is_code ^= line.startswith(_FENCES)
+    for line in [*map(str.strip, without_headings(text, heading).split("\n")), ""]:
+        is_fence = line.startswith(_FENCES)
+        is_said = not is_fence and any(map(str.isalnum, line))
+        is_code ^= is_fence
         if paragraph and (is_code or not (is_said and _PROSE.match(line))):
             yield paragraph
             paragraph = ""
         if is_said:
             paragraph = f"{paragraph} {line}" if paragraph else line
-
-
-def _is_said(line: str, heading: Sequence[str]) -> bool:
-    """Return whether a line is text, not a rule, the edge of a code block or a shown heading."""
-    if line.startswith(_FENCES) or not any(map(str.isalnum, line)):
-        return False
-    found = _HEADING.fullmatch(line)
-    return found is None or found[1].strip() not in heading
 
 
 def _wrapped(line: str, room: int) -> list[str]:

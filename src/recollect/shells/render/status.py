@@ -42,11 +42,6 @@ def status_text(status: Status) -> Iterator[Line]:
     model = f", {provider.model}, {provider.dimensions} dimensions" if provider.model else ""
     configured = f"(configured: {provider.requested})"
     yield f"Provider   {provider.name or 'none'} {configured}{model}", ""
-    if provider.second_model:
-        yield f"{_INDENT}{provider.second_model} for notes in other scripts", "dim"
-    if provider.pending_later:
-        waiting = f"{plural(provider.pending_later, 'chunk')} waiting for it"
-        yield f"{_INDENT}{waiting}, to be found by questions in other scripts", "dim"
     yield from _skipped_text(provider.skipped)
     counts = f"{vector.chunks} chunks embedded, {vector.pending} waiting"
     yield f"Vectors    {counts} ({vector.engine})", ""
@@ -115,16 +110,6 @@ def _state(check: Check) -> tuple[str, str]:
     if not check.works:
         return "FAIL", "red"
     return ("warn", "yellow") if check.is_warning else ("ok  ", "")
-
-
-def cache_text(cache: CacheStatus | None, *, dropped: int | None = None) -> Iterator[Line]:
-    """Yield what `cache` prints."""
-    if dropped is not None:
-        yield f"{dropped} vectors removed", ""
-    if cache is None:
-        yield "There is no embedding cache yet.", ""
-    else:
-        yield f"{_cache_size(cache)} in {cache.location}", ""
 
 
 def _cache_size(cache: CacheStatus) -> str:

@@ -14,7 +14,7 @@ const ABOUT = {
   source: "the weight of its source",
   exact: "an exact name in the question",
   decay: "age",
-  rerank: "the reranking model",
+  rerank: "the reader",
 };
 
 const RAW = { keyword: "BM25", vector: "cosine" };
@@ -33,9 +33,9 @@ export function partsOf(explain) {
 }
 
 const FOUND = {
-  keyword: "words", vector: "meaning", date: "its date", exact: "an exact name", rerank: "the reranking model",
+  keyword: "words", vector: "meaning", date: "its date", exact: "an exact name", rerank: "the reader",
 };
-const LOWERED = { source: "its source", decay: "its age", rerank: "the reranking model" };
+const LOWERED = { source: "its source", decay: "its age", rerank: "the reader" };
 
 // Which parts made a hit be found, as shares of what speaks for it.
 export function inWords(parts) {

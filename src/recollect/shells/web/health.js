@@ -110,8 +110,6 @@ function sections(status) {
           h("li", {}, tag(source), ` ${count(own.documents, "file")}, ${count(own.chunks, "chunk")}`)))),
       card("Embedded by", provider.name ?? "none",
         provider.model ? `${provider.model}, ${provider.dimensions} dimensions` : "search by words only",
-        provider.secondModel ? h("p", { class: "soft" }, `${provider.secondModel} for notes in other scripts`) : null,
-        provider.pendingLater ? h("p", { class: "soft" }, `${count(provider.pendingLater, "chunk")} waiting for it`) : null,
         h("p", { class: "soft" }, `configured: ${provider.requested}`)),
       card("Vectors", count(legs.vector.chunks, "chunk"),
         legs.vector.pending ? `${legs.vector.pending.toLocaleString("en")} waiting` : "none waiting",

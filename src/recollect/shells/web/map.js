@@ -1,4 +1,4 @@
-// Chunks as points on a map: the closer, the more similar their meaning. Groups have names; a question can be
+// Chunks as points on a map: the closer, the more similar their meaning. Folders are named; a question can be
 // added.
 
 import { latestOnly } from "./api.js";
@@ -15,9 +15,33 @@ export const title = "Map";
 export const takesQuestion = true;
 
 const PAUSE_MS = 300;
+const NEAREST = 12; // hits of a question that are marked
+const BEST = 3; // hits in whose middle the question is
 const ZOOM = 1.6; // of one press
 const GROUP_ZOOM = 4;
 const DRAG = 4; // pixels from where a press becomes a drag
+
+// The points of the hits of a question, and where the question is: in the middle of its best ones.
+function among(points, hits) {
+  const at = new Map(points.map(({ path, startLine }, place) => [`${path}:${startLine}`, place]));
+  const nearest = hits.map(({ path, startLine }) => at.get(`${path}:${startLine}`))
+    .filter((place) => place !== undefined);
+  const best = nearest.slice(0, BEST).map((place) => points[place]);
+  const middle = (axis) => best.reduce((sum, point) => sum + point[axis], 0) / best.length;
+  return { nearest, query: best.length ? { x: middle("x"), y: middle("y") } : null };
+}
+
+// The folders of the points with the middle of each, the largest first.
+function folders(points) {
+  const found = new Map();
+  points.forEach(({ path, x, y }) => {
+    const name = path.slice(0, Math.max(path.lastIndexOf("/"), 0));
+    const each = found.get(name) ?? { name, x: 0, y: 0, size: 0 };
+    found.set(name, { name, x: each.x + x, y: each.y + y, size: each.size + 1 });
+  });
+  return [...found.values()].map((each) => ({ ...each, x: each.x / each.size, y: each.y / each.size }))
+    .sort((one, other) => other.size - one.size);
+}
 
 export function open(root) {
   const box = searchBox("Place a question on the map");
@@ -73,8 +97,12 @@ export function open(root) {
     }
     stage.setAttribute("aria-busy", "true");
     await requests.run(async (request) => {
-      const response = await request("/api/map", { params: { query: question.trim() || null } });
-      current = { ...response, question };
+      const response = await request("/api/map", {});
+      const { results } = question.trim()
+        ? await request("/api/search", { params: { query: question, maxResults: NEAREST, tail: true } })
+        : { results: [] };
+      const { points } = response;
+      current = { ...response, question, groups: folders(points), ...among(points, results) };
       show();
     }, {
       failed(error) {
@@ -93,14 +121,10 @@ export function open(root) {
     const amount = current.shown < current.total
       ? `${current.shown.toLocaleString("en")} of ${current.total.toLocaleString("en")} chunks shown`
       : `${count(current.total, "chunk")}`;
-    const other = current.leftOut
-      ? `; ${count(current.leftOut, "chunk")} in other scripts left out, because another model embeds them` : "";
-    const share = `; ${Math.round(current.trust * 100)}% trustworthy`;
-    summary.textContent = current.total ? amount + other + share : "";
-    summary.title = "100%: points that are close here have close meanings; 50%: they are random.";
+    summary.textContent = current.total ? amount : "";
     view = fullView();
-    list.replaceChildren(...(current.nearest.length ? entries() : groupEntries()));
-    head.textContent = current.nearest.length ? "Nearest to the question" : "Groups";
+    list.replaceChildren(...(current.nearest.length ? entries() : folderEntries()));
+    head.textContent = current.nearest.length ? "Nearest to the question" : "Folders";
     canvas.setAttribute("aria-label",
       `Map of chunks by meaning: ${amount}${current.query ? ", with the question" : ""}. `
       + "The list beside it names them.");
@@ -108,12 +132,10 @@ export function open(root) {
     announce(current.total ? amount : "");
   }
 
-  const groupName = ({ words }) => words.join(" · ") || "others";
-
-  function groupEntries() {
-    return current.groups.filter(({ size }) => size).map((group) => h("li", {},
+  function folderEntries() {
+    return current.groups.map((group) => h("li", {},
       h("button", { type: "button", class: "group-name", dir: "auto", on: { click: () => zoomTo(group) } },
-        reveal(groupName(group))),
+        reveal(group.name || "notes outside of folders")),
       h("p", { class: "place" }, count(group.size, "chunk"))));
   }
 
@@ -136,14 +158,14 @@ export function open(root) {
     showLabels();
   }
 
-  // The names of the groups, the largest first, as far as they do not cover each other.
+  // The names of the folders, the largest first, as far as they do not cover each other.
   function showLabels() {
-    const largest = [...current.groups].sort((one, other) => other.size - one.size);
-    labels.replaceChildren(...largest.filter(({ words }) => words.length).map((group) => h(
-      "span", { class: "group-label", dir: "auto" }, reveal(groupName(group)),
+    const named = current.groups.filter(({ name }) => name);
+    labels.replaceChildren(...named.map(({ name }) => h(
+      "span", { class: "group-label", dir: "auto" }, reveal(name),
     )));
     const taken = [];
-    largest.filter(({ words }) => words.length).forEach((group, place) => {
+    named.forEach((group, place) => {
       const label = labels.children[place];
       const [x, y] = plane.at(group);
       const box = { x: x - label.offsetWidth / 2, y: y - label.offsetHeight / 2, w: label.offsetWidth, h: label.offsetHeight };

@@ -91,7 +91,7 @@ export function open(root) {
     outcome.replaceChildren(
       ...remarks(results),
       ...(hits.length && !results.confident
-        ? [note("warn", "No result stands out: the answer may not be in memory.")] : []),
+        ? [note("warn", "This does not seem to be in memory. Weak matches:")] : []),
       h("p", { class: "summary numbers" },
         `${summary} by ${MODES[results.mode] ?? results.mode} in ${results.tookMs.toFixed(0)} ms`),
       ...(hits.length ? [] : [nothingFound(controls)]),

@@ -20,7 +20,6 @@ from recollect.stores.postgres.connect import (
 )
 from recollect.stores.postgres.documents import PostgresDocuments
 from recollect.stores.postgres.keyword import ask_pool, count_terms
-from recollect.stores.postgres.overview import PostgresOverview
 from recollect.stores.postgres.rows import hidden_sql, scope_condition
 from recollect.stores.postgres.schema import TABLES, version_of
 from recollect.stores.postgres.vectors import OWN_SPACES, NearQuestion, PostgresVectors
@@ -28,12 +27,12 @@ from recollect.stores.summary import spaces_of
 from recollect.types import ChunkKey, Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from contextlib import AbstractContextManager
 
-    from recollect.stores.base import SpaceTexts
+    from recollect.stores.base import SpaceTexts, SpaceVectors
     from recollect.stores.postgres.connect import Connection
-    from recollect.types import Fingerprint, Vectors
+    from recollect.types import Vectors
 _ENGINE = "pgvector"
 _BY_SOURCE = """
     SELECT d.source, count(DISTINCT d.id), count(c.id), coalesce(sum(octet_length(c.text)), 0)
@@ -67,7 +66,7 @@ _PUT_LEASE = """
 _KEPT_BY_CLEAR = ("tenants", "leases", "meta", "pushed", "pushed_versions")
 
 
-class PostgresStore(PostgresDocuments, PostgresVectors, PostgresOverview, Store):
+class PostgresStore(PostgresDocuments, PostgresVectors, Store):
     """A Store in a PostgreSQL database."""
 
     def share(self) -> tuple[PostgresStore, tuple[str, ...]]:
@@ -123,12 +122,10 @@ class PostgresStore(PostgresDocuments, PostgresVectors, PostgresOverview, Store)
             rows = run(connection, statement, (*hidden_values, self._tenant)).fetchall()
             embedded = pending = 0
             if texts is not None:
-                spaces = (texts.fingerprint, texts.other)
-                tables = [self._vector_table(connection, each) for each in spaces]
-                held = [_HAS_VECTOR.format(table=each) for each in tables if each]
-                has_vector = " OR ".join(held) or "false"
+                table = self._vector_table(connection, texts.fingerprint)
+                has_vector = _HAS_VECTOR.format(table=table) if table else "false"
                 counted = _EMBEDDED.format(embedded=has_vector, media=texts.media, seen=seen)
-                values = (*[self._tenant] * (len(held) + 2), *hidden_values)
+                values = (*[self._tenant] * (3 if table else 2), *hidden_values)
                 embedded, pending = run(connection, counted, values).fetchone() or (0, 0)
         by_source = {source: Amount(documents, chunks) for source, documents, chunks, _ in rows}
         total = Amounts(by_source).total
@@ -148,7 +145,7 @@ class PostgresStore(PostgresDocuments, PostgresVectors, PostgresOverview, Store)
         self,
         terms: Sequence[str],
         *,
-        vectors: Mapping[Fingerprint, Vectors],
+        asked: SpaceVectors | None,
         scope: Scope,
         limit: int,
         stop: Collection[str] = (),
@@ -159,7 +156,7 @@ class PostgresStore(PostgresDocuments, PostgresVectors, PostgresOverview, Store)
         """
         with self._session.reading() as connection:
             condition = scope_condition(connection, scope, tenant=self._tenant)
-            tables = {each: self._vector_table(connection, each) for each in vectors}
+            table = self._vector_table(connection, asked.fingerprint) if asked else None
             corpus, has_facts = count_terms(
                 connection,
                 terms,
@@ -168,7 +165,7 @@ class PostgresStore(PostgresDocuments, PostgresVectors, PostgresOverview, Store)
                 kept=self._session.shared.frequencies,
             )
             if not corpus.chunks:
-                return Proposals(KeywordPool((), corpus), {})
+                return Proposals(KeywordPool((), corpus), None)
             with connection.pipeline():
                 stored_spaces = run(connection, OWN_SPACES, (self._tenant,))
                 pool = ask_pool(
@@ -180,24 +177,20 @@ class PostgresStore(PostgresDocuments, PostgresVectors, PostgresOverview, Store)
                     tenant=self._tenant,
                     limit=limit,
                 )
-                read_near = {
-                    each: [
-                        self._near(
-                            connection,
-                            NearQuestion(each, VectorParameter(vector), condition, scope.is_open),
-                            limit=limit,
-                        )
-                        for vector in self._comparable(vectors[each], table)
-                    ]
-                    for each, table in tables.items()
-                }
+                reads = []
+                if asked is not None:
+                    vectors = map(VectorParameter, self._comparable(asked.vectors, table))
+                    asks = (
+                        NearQuestion(asked.fingerprint, each, condition, scope.is_open)
+                        for each in vectors
+                    )
+                    reads = [self._near(connection, each, limit=limit) for each in asks]
             found = pool.fetchall() if pool else []
             keyword = KeywordPool(tuple(ChunkKey(row[0]) for row in found), corpus)
             spaces = spaces_of(stored_spaces.fetchall())
-            near = {
-                each: Near(spaces.get(each), tuple(read() for read in reads))
-                for each, reads in read_near.items()
-            }
+            if asked is None:
+                return Proposals(keyword, None)
+            near = Near(spaces.get(asked.fingerprint), tuple(read() for read in reads))
             return Proposals(keyword, near)
 
     def _comparable(self, vectors: Vectors, table: str | None) -> Vectors:

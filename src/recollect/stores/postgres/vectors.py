@@ -116,10 +116,8 @@ class PostgresVectors(TenantTables):
     def missing(self, texts: SpaceTexts, *, limit: int, after: int = 0) -> Sequence[Missing]:
         with self._session.reading() as connection:
             media = texts.media
-            tables = [
-                self._vector_table(connection, each) for each in (texts.fingerprint, texts.other)
-            ]
-            unless = " ".join(_UNLESS.format(table=table) for table in tables if table)
+            table = self._vector_table(connection, texts.fingerprint)
+            unless = _UNLESS.format(table=table) if table else ""
             statement = _MISSING.format(media="" if media else "NOT", unless=unless)
             found = run(connection, statement, (self._tenant, after, limit))
             keys = [key for key, _ in found.fetchall()]
@@ -163,7 +161,7 @@ class PostgresVectors(TenantTables):
                 coded = zip(digests, words or (), strict=bool(words))
                 cursor.executemany(
                     _PUT_WORDS.encode(),
-                    [(*own, bytes.fromhex(digest), codes) for digest, codes in coded],
+                    [(*own, bytes.fromhex(digest), codes) for digest, codes in coded if codes],
                 )
 
     def _add_table(self, fingerprint: Fingerprint, dimensions: int) -> None:

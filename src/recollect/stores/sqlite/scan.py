@@ -1,8 +1,9 @@
-"""Finds chunks by vector with numpy: exact while small, then by binary codes in three stages.
+"""Finds chunks by vector: with numpy, or in SQL with the extension sqlite-vec, exact but slower.
 
-The codes of all texts are compared with that of the question; the nearest ones are estimated with
-the question's own numbers; of those, vectors are read and compared exactly, best estimate first,
-until no other is likely to be among the best.
+With numpy it is exact while the space is small, then goes by binary codes in three stages. The
+codes of all texts are compared with that of the question; the nearest ones are estimated with the
+question's own numbers; of those, vectors are read and compared exactly, best estimate first, until
+no other is likely to be among the best.
 """
 
 from __future__ import annotations
@@ -10,22 +11,23 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+import apsw
 import numpy as np
 
 from recollect.records import dataclass
 from recollect.stores.base import VectorPool
 from recollect.stores.sqlite.codes import CodeCache, coding_of, columns
-from recollect.stores.sqlite.rows import RowError, ids_in, text_in, vector_id
+from recollect.stores.sqlite.rows import RowError, check_tails, ids_in, text_in, vector_id
 from recollect.stores.vectors import closest, dots, encode, hamming, signed_sums, top
 from recollect.types import ChunkKey
 
 if TYPE_CHECKING:
-    import apsw
     import numpy.typing as npt
 
     from recollect.stores.postings import Mask
     from recollect.stores.sqlite.codes import Codes, Coding, Texts
     from recollect.stores.sqlite.filters import Filter
+    from recollect.stores.sqlite.vectors import Engine
     from recollect.types import Vector
 
     Ranked = tuple[Texts, npt.NDArray[np.float32]]
@@ -174,3 +176,70 @@ def _pool(found: Ranked, *, seen: Filter, limit: int) -> VectorPool:
         if len(keys) >= limit:
             break
     return VectorPool(tuple(keys[:limit]), tuple(cosines[:limit]))
+
+
+_NAME = "sqlite-vec"
+_NEAREST = f"""
+    SELECT c.id, 1 - vec_distance_cosine(v.vector, ?) AS cosine, v.tail FROM chunks c
+    JOIN vectors v ON v.id = {vector_id("?", "c.text_id")}
+    WHERE {{condition}} ORDER BY cosine DESC, c.id LIMIT ?
+"""  # noqa: S608 - our own column names
+
+
+class EngineMissingError(Exception):
+    """The extension is not installed or does not load."""
+
+
+def usable_engine(name: str) -> tuple[Engine, tuple[str, ...]]:
+    """Return the named engine, or the default one with a notice if it cannot be used here."""
+    if name != _NAME:
+        return NumpyScan(), ()
+    try:
+        SqliteVec().prepare(apsw.Connection(":memory:"))
+    except EngineMissingError as error:
+        notice = (
+            f'vector.engine is "sqlite-vec", but sqlite-vec cannot be loaded ({error}): numpy '
+            "compares the vectors instead. Run `pip install sqlite-vec`, or remove the setting."
+        )
+        return NumpyScan(), (notice,)
+    return SqliteVec(), ()
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteVec:
+    """The vector engine that computes cosines in SQL."""
+
+    name: str = _NAME
+
+    def prepare(self, connection: apsw.Connection) -> None:
+        """Load the extension.
+
+        Raises:
+            EngineMissingError: it is not installed or does not load.
+
+        """
+        try:
+            import sqlite_vec  # noqa: PLC0415 - an optional dependency
+
+            connection.enable_load_extension(True)
+            try:
+                connection.load_extension(sqlite_vec.loadable_path())
+            finally:
+                connection.enable_load_extension(False)  # no SQL may load another one
+        except (ImportError, AttributeError, OSError, apsw.Error) as error:
+            raise EngineMissingError(str(error)) from error
+
+    def nearest(
+        self, connection: apsw.Connection, *, space: int, vector: Vector, seen: Filter, limit: int
+    ) -> VectorPool:
+        """Return the chunks in scope nearest to the vector, best first."""
+        condition, bindings = seen.condition()
+        rows = list(
+            connection.execute(
+                _NEAREST.format(condition=condition), (vector.tobytes(), space, *bindings, limit)
+            )
+        )
+        check_tails(row[2] for row in rows)
+        return VectorPool(
+            keys=tuple(ChunkKey(row[0]) for row in rows), cosines=tuple(row[1] for row in rows)
+        )

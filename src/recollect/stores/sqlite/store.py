@@ -36,23 +36,21 @@ from recollect.stores.sqlite.connect import (
 )
 from recollect.stores.sqlite.documents import SqliteDocuments
 from recollect.stores.sqlite.filters import Filter
-from recollect.stores.sqlite.overview import SqliteOverview
-from recollect.stores.sqlite.vec import usable_engine
+from recollect.stores.sqlite.scan import usable_engine
 from recollect.stores.sqlite.vectors import SqliteVectors, chunk_vectors
 from recollect.stores.vectors import propose_by
 from recollect.types import ChunkKey, Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
     from typing import TypeAlias
 
     import apsw
 
-    from recollect.stores.base import Proposals, SpaceTexts
+    from recollect.stores.base import Proposals, SpaceTexts, SpaceVectors
     from recollect.stores.sqlite.vectors import Engine
-    from recollect.types import Fingerprint, Vectors
 
     Identity: TypeAlias = tuple[int, int] | None
 
@@ -80,7 +78,7 @@ _CLEAR = """
 """
 
 
-class SqliteStore(SqliteDocuments, SqliteVectors, SqliteOverview, Store):
+class SqliteStore(SqliteDocuments, SqliteVectors, Store):
     """A Store in one SQLite file. Use `open_file`, or `SqliteStore.open` if damage is an error."""
 
     def __init__(
@@ -147,8 +145,7 @@ class SqliteStore(SqliteDocuments, SqliteVectors, SqliteOverview, Store):
                 shown, size = _SHOWN, _TEXT_BYTES
             counted = _BY_SOURCE.format(condition=condition, shown=shown, size=size)
             rows = list(connection.execute(counted, seen))
-            spaces = (texts.fingerprint, texts.other) if texts else ()
-            held = chunk_vectors(connection, *spaces, scope=scope)
+            held = chunk_vectors(connection, texts.fingerprint if texts else None, scope=scope)
         if audience is None:
             size_bytes = sum(map(_size_bytes, files_of(self._path)))
         else:
@@ -171,7 +168,7 @@ class SqliteStore(SqliteDocuments, SqliteVectors, SqliteOverview, Store):
         self,
         terms: Sequence[str],
         *,
-        vectors: Mapping[Fingerprint, Vectors],
+        asked: SpaceVectors | None,
         scope: Scope,
         limit: int,
         stop: Collection[str] = (),
@@ -186,8 +183,8 @@ class SqliteStore(SqliteDocuments, SqliteVectors, SqliteOverview, Store):
                     connection, space, vector, seen=seen, limit=limit
                 ),
                 _keyword(terms, seen=seen, visible=visible, limit=limit, stop=stop),
-                vectors=vectors,
-                spaces=self.spaces() if vectors else {},
+                asked=asked,
+                space=self.spaces().get(asked.fingerprint) if asked else None,
             )
 
     def check(self, *, deep: bool = False) -> list[str]:

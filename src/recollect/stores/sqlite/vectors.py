@@ -136,7 +136,7 @@ class SqliteVectors(SqliteFile):
             if words:
                 coded = zip(numbers, words, strict=True)
                 connection.executemany(
-                    _PUT_WORDS, [(space, number, codes) for number, codes in coded]
+                    _PUT_WORDS, [(space, number, codes) for number, codes in coded if codes]
                 )
             vectors = vectors.astype(np.float32)
             added = [
@@ -155,7 +155,7 @@ class SqliteVectors(SqliteFile):
 
     def missing(self, texts: SpaceTexts, *, limit: int, after: int = 0) -> Sequence[Missing]:
         with self._reading() as connection:
-            held = chunk_vectors(connection, texts.fingerprint, texts.other)
+            held = chunk_vectors(connection, texts.fingerprint)
             lacking = np.unique(held.texts[~held.has_vector & (held.is_media == texts.media)])
             asked = lacking[lacking > after][:limit].tolist()
             rows = connection.execute(_MISSING, (json.dumps(asked),))
@@ -166,7 +166,7 @@ class SqliteVectors(SqliteFile):
             chunks = connection.execute("SELECT chunks FROM totals").get
             if texts is None:
                 return Coverage(chunks, 0)
-            held = chunk_vectors(connection, texts.fingerprint, texts.other)
+            held = chunk_vectors(connection, texts.fingerprint)
             return Coverage(chunks, held.pending(media=texts.media))
 
     def embedded(self, fingerprint: Fingerprint, *, scope: Scope) -> npt.NDArray[np.int64]:
@@ -251,9 +251,9 @@ class SqliteVectors(SqliteFile):
 
 
 def chunk_vectors(
-    connection: apsw.Connection, *spaces: Fingerprint | None, scope: Scope | None = None
+    connection: apsw.Connection, space: Fingerprint | None = None, scope: Scope | None = None
 ) -> ChunkVectors:
-    """Return which chunks, of all or of those in scope, have a vector in one of these spaces."""
+    """Return which chunks, of all or of those in scope, have a vector in a space."""
     seen = None if scope is None else Filter(connection, scope)
     ids, texts = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
     for piece in segments(connection):
@@ -262,11 +262,9 @@ def chunk_vectors(
         ids.append(ids_of(piece)[own])
         texts.append(piece.column("texts")[own].astype(np.int64))
     keys, numbers = np.concatenate(ids), np.concatenate(texts)
-    coded = [coded_texts(connection, space_id(connection, each)) for each in (None, *spaces)]
+    coded = coded_texts(connection, space_id(connection, space))
     media = [key for (key,) in connection.execute("SELECT chunk FROM media")]
-    return ChunkVectors(
-        keys, numbers, np.isin(numbers, np.concatenate(coded)), np.isin(keys, media)
-    )
+    return ChunkVectors(keys, numbers, np.isin(numbers, coded), np.isin(keys, media))
 
 
 def space_id(connection: apsw.Connection, fingerprint: Fingerprint | None) -> int | None:

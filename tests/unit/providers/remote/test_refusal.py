@@ -92,7 +92,7 @@ def test_each_vendors_words_are_found(wire: OpenAiFormat, status: int) -> None:
         ({"detail": [{"loc": ["body"], "msg": "named"}]}, "named"),
         ({"message": {"detail": [{"msg": "nested"}]}}, "nested"),
         ({"error": "", "message": "second"}, "second"),
-        (b"<html><title> 502\nBad </title>", "an HTML page, '502\\nBad'"),
+        (b"<html><title> 502\nBad </title>", "502 Bad"),
         (b"  plain\n words ", "plain words"),
         (b"", ""),
     ],
