@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 from tests.http.servers import inside
+from tests.support.clock import Clock
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 from tests.vendors.openai import OpenAiFormat
 from tests.vendors.server import VendorServer
 
 from recollect.facts import rules
+from recollect.providers.remote.pace import FOR_QUESTIONS
 from recollect.shells import serving
 from recollect.shells.http.server import ServeOptions
 from recollect.shells.mcp.calls import Calls
@@ -48,6 +50,7 @@ class Hanging:
 
     def __init__(self, server: VendorServer) -> None:
         self.waiting = 0
+        self.stalled: Callable[[], None] = lambda: None  # told of each request that waits
         self.is_hanging = threading.Event()
         self.freed = threading.Event()
         self._lock = threading.Lock()
@@ -64,31 +67,31 @@ class Hanging:
     def _hang(self, exchange: Exchange) -> None:
         with self._lock:
             self.waiting += 1
+        self.stalled()
         self.freed.wait(PATIENCE_SECONDS)
         with contextlib.suppress(OSError):
             exchange.drop()
 
 
 @pytest.fixture
-def timeout_seconds(request: pytest.FixtureRequest) -> str:
-    """How long the provider is waited for; longer than any test, unless it says otherwise."""
-    return str(getattr(request, "param", 60))
-
-
-@pytest.fixture
-def vendor(environ: dict[str, str], timeout_seconds: str) -> Iterator[Hanging]:
+def vendor(environ: dict[str, str]) -> Iterator[Hanging]:
     with VendorServer(OpenAiFormat(), key=KEY) as server:
         server._server.handle_error = lambda *_: None  # type: ignore[method-assign]
         environ |= {
             "RECOLLECT_PROVIDER": "openai",
             "RECOLLECT_DIMENSIONS": "32",
-            "RECOLLECT_REMOTE_TIMEOUT_SECONDS": timeout_seconds,
+            "RECOLLECT_REMOTE_TIMEOUT_SECONDS": "60",  # longer than any test
             "OPENAI_API_KEY": KEY,
             "OPENAI_BASE_URL": f"{server.url}/v1",
         }
         vendor = Hanging(server)
         yield vendor
         vendor.recover()
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(monkeypatch)
 
 
 @pytest.fixture
@@ -154,8 +157,11 @@ def test_tools_that_only_read_are_answered_while_searches_wait(
     assert all("green" in answer.text for answer in found)
 
 
-@pytest.mark.parametrize("timeout_seconds", [0.3], indirect=True)
-def test_a_search_is_answered_by_keywords_with_the_reason(here: Inside) -> None:
+def test_a_search_is_answered_by_keywords_with_the_reason(
+    clock: Clock, here: Inside, vendor: Hanging
+) -> None:
+    vendor.stalled = lambda: clock.forward(FOR_QUESTIONS.total_seconds)
+
     answer = ask(here).json()
 
     assert ["memory/a.md"] == [hit["path"] for hit in answer["results"]]

@@ -6,12 +6,13 @@ import contextlib
 import json
 import socket
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import httpx
 import pytest
 from tests.http.servers import inside
-from tests.support.waiting import wait_until
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 from recollect.shells.http.listen import ServerLimits
 from recollect.shells.http.server import ServeOptions
@@ -22,21 +23,23 @@ if TYPE_CHECKING:
 
     from tests.http.servers import Command, Inside
 
-SHORT = ServerLimits(
+SMALL = ServerLimits(
     body_bytes=2_000,
     requests=3,
-    seconds=1.0,
-    header_seconds=0.5,
-    body_seconds=0.5,
+    seconds=PATIENCE_SECONDS,
+    header_seconds=PATIENCE_SECONDS,
+    body_seconds=PATIENCE_SECONDS,
     connections=8,
 )
 JSON = {"Content-Type": "application/json"}
 
 
 @pytest.fixture
-def here(workspace: Path, environ: Mapping[str, str]) -> Iterator[Inside]:
-    """A server with little patience; nothing has to be embedded."""
-    options = ServeOptions("127.0.0.1", 0, limits=SHORT)
+def here(
+    workspace: Path, environ: Mapping[str, str], request: pytest.FixtureRequest
+) -> Iterator[Inside]:
+    """A server with room for little; nothing has to be embedded."""
+    options = ServeOptions("127.0.0.1", 0, limits=getattr(request, "param", SMALL))
     with inside(workspace, {**environ, "RECOLLECT_PROVIDER": "none"}, options) as running:
         wait_until(lambda: running.memory.state == "idle")
         yield running
@@ -88,6 +91,7 @@ def test_a_body_where_none_belongs_is_refused(here: Inside) -> None:
     assert "This operation takes no body." == answer.json()["error"]["message"]
 
 
+@pytest.mark.parametrize("here", [replace(SMALL, seconds=1.0)], indirect=True)
 def test_what_takes_too_long_is_answered_in_words(here: Inside) -> None:
     with here.busy():
         answer = httpx.get(f"{here.url}/api/search?query=x", timeout=30)
@@ -149,6 +153,10 @@ def test_a_fact_whose_writer_left_before_its_turn_is_not_written(
     assert not (workspace / "memory" / "facts").exists()
 
 
+HASTY = pytest.mark.parametrize("here", [replace(SMALL, header_seconds=0.5)], indirect=True)
+
+
+@HASTY
 def test_a_client_that_never_ends_its_head_is_hung_up_on(here: Inside) -> None:
     with connected(here) as connection:
         connection.sendall(b"GET /health HTTP/1.1\r\nHost: ")
@@ -156,6 +164,7 @@ def test_a_client_that_never_ends_its_head_is_hung_up_on(here: Inside) -> None:
         assert b"" == connection.recv(100)
 
 
+@HASTY
 def test_a_client_that_sends_its_head_drop_by_drop_is_hung_up_on(here: Inside) -> None:
     ended = threading.Event()
     with connected(here) as connection:
@@ -176,6 +185,7 @@ def test_a_client_that_sends_its_head_drop_by_drop_is_hung_up_on(here: Inside) -
             dripping.join(30)
 
 
+@pytest.mark.parametrize("here", [replace(SMALL, body_seconds=0.5)], indirect=True)
 def test_a_body_that_never_comes_is_answered_in_words(here: Inside) -> None:
     with connected(here) as connection:
         connection.sendall(
@@ -188,7 +198,7 @@ def test_a_body_that_never_comes_is_answered_in_words(here: Inside) -> None:
 
 def test_half_bodies_take_no_place_from_others(here: Inside) -> None:
     with contextlib.ExitStack() as stack:
-        for _ in range(SHORT.requests + 2):
+        for _ in range(SMALL.requests + 2):
             stack.enter_context(connected(here)).sendall(
                 f"POST /api/facts HTTP/1.1\r\nHost: 127.0.0.1:{here.port}\r\n"
                 "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{".encode()

@@ -230,21 +230,29 @@ def wait_and_retry(seconds: int = 0) -> Fault:
     return refuse(429, "rate limit reached", headers={"retry-after": str(seconds)})
 
 
-def hang(released: threading.Event, *, at_most: float = 30.0) -> Fault:
-    """Say nothing until released."""
+def _nothing() -> None:
+    """Tell nobody."""
+
+
+def hang(
+    released: threading.Event, *, at_most: float = 30.0, stalled: Callable[[], None] = _nothing
+) -> Fault:
+    """Say nothing until released; `stalled` is told that the request is here."""
 
     def fault(exchange: Exchange) -> None:
+        stalled()
         released.wait(at_most)
         exchange.drop()
 
     return fault
 
 
-def drip(released: threading.Event) -> Fault:
+def drip(released: threading.Event, *, stalled: Callable[[], None] = _nothing) -> Fault:
     """Send a byte now and then and never finish."""
 
     def fault(exchange: Exchange) -> None:
         exchange.send(200, b"{", claimed_length=1_000_000)
+        stalled()
         while not released.wait(0.05):
             exchange._stream.wfile.write(b" ")
             exchange._stream.wfile.flush()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.clock import Clock
 from tests.support.waiting import PATIENCE_SECONDS
 from tests.vendors.chat import KEY, KNOWN_CHATS, KnownChat, chat_server
 from tests.vendors.server import VendorServer, hang, refuse
@@ -176,13 +177,15 @@ def test_without_a_key_there_is_a_reason_and_no_error(vendor: KnownChat) -> None
 
 
 def test_a_server_that_says_nothing_is_not_waited_for(
-    vendor: KnownChat, released: threading.Event
+    vendor: KnownChat, released: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    clock = Clock(monkeypatch)
+    hanging = hang(released, stalled=lambda: clock.forward(PATIENCE_SECONDS))
     with (
-        chat_server(vendor, lambda _: ANSWER, always=hang(released)) as server,
+        chat_server(vendor, lambda _: ANSWER, always=hanging) as server,
         closing(vendor.open(server.url)) as chat,
     ):
-        outcome = imagined(chat, seconds=0.2)
+        outcome = imagined(chat)
         released.set()
 
     assert isinstance(outcome, Degradation)

@@ -7,6 +7,7 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support.clock import Clock
 from tests.support.waiting import PATIENCE_SECONDS
 from tests.vendors.openai import OpenAiFormat
 from tests.vendors.server import VendorServer, hang
@@ -55,15 +56,18 @@ def test_a_connection_is_kept_for_the_next_request(client: HttpClient) -> None:
     assert 1 == len(set(ports))
 
 
-def test_a_request_that_the_clock_ended_does_not_disturb_the_next(client: HttpClient) -> None:
-    released = threading.Event()
+def test_a_request_that_the_clock_ended_does_not_disturb_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock, client, released = Clock(monkeypatch), HttpClient(), threading.Event()
+    hanging = hang(released, stalled=lambda: clock.forward(PATIENCE_SECONDS))
 
     def script(_number: int, request: Request) -> Fault | None:
-        return hang(released) if "x-hangs" in request.headers else None
+        return hanging if "x-hangs" in request.headers else None
 
     with VendorServer(OpenAiFormat(), script=script) as server:
-        with pytest.raises(TryAgainError):
-            ask(client, server, seconds=0.05, hangs=True)
+        with pytest.raises(TryAgainError, match="did not answer"):
+            ask(client, server, seconds=PATIENCE_SECONDS, hangs=True)
         assert 200 == ask(client, server, seconds=PATIENCE_SECONDS).status
         released.set()
         client.close()

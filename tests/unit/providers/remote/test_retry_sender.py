@@ -6,6 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support.clock import Clock
 from tests.vendors.openai import OpenAiFormat
 from tests.vendors.server import VendorServer, refuse
 
@@ -34,7 +35,7 @@ def server() -> Iterator[VendorServer]:
 def sender(server: VendorServer) -> Iterator[ModelServer]:
     model_server = ModelServer(
         Vendor("vendor", server.url + "/", key_variable="VENDOR_KEY"),
-        RemoteOptions(timeout_seconds=5.0),
+        RemoteOptions(timeout_seconds=20.0),
         variables=Variables({"VENDOR_KEY": "sk-12345678"}),
         model="m",
     )
@@ -113,25 +114,29 @@ def test_a_question_does_not_wait_behind_a_pause_that_is_too_long_for_it(
 
 
 def test_the_time_allowed_begins_with_the_first_turn(
-    sender: ModelServer, server: VendorServer, pace: Pace
+    sender: ModelServer, server: VendorServer, pace: Pace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pace.hold(0.6)
-    sender.post("embeddings", ASKED, patience=Patience(1, 0.001, 0.05, total_seconds=0.5))
+    clock = Clock(monkeypatch)
+    monkeypatch.setattr(Pace, "wait", lambda _, seconds: clock.forward(seconds))
+    pace.hold(2 * QUICK.total_seconds)
+    sender.post("embeddings", ASKED, patience=QUICK)
 
     assert 1 == len(server.requests)
 
 
 def test_a_turn_that_comes_after_the_time_allowed_is_not_used(
-    sender: ModelServer, server: VendorServer, pace: Pace
+    sender: ModelServer, server: VendorServer, pace: Pace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    clock = Clock(monkeypatch)
+    monkeypatch.setattr(Pace, "wait", lambda _, seconds: clock.forward(seconds))
+
     def fault(exchange: Exchange) -> None:
-        pace.hold(1.2)
+        pace.hold(2 * QUICK.total_seconds)
         refuse(503, "busy")(exchange)
 
-    sender.post("embeddings", ASKED, patience=QUICK)  # connects, which takes longest
     server.script = lambda *_: fault
     with pytest.raises(ProviderBusyError) as caught:
-        sender.post("embeddings", ASKED, patience=Patience(3, 0.001, 0.05, total_seconds=1.0))
+        sender.post("embeddings", ASKED, patience=QUICK)
 
     assert "vendor answered 503 (busy)." == caught.value.message
-    assert 2 == len(server.requests)
+    assert 1 == len(server.requests)
