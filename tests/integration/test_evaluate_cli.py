@@ -47,13 +47,6 @@ def as_json(done: subprocess.CompletedProcess[str]) -> Any:
     return json.loads(done.stdout)
 
 
-def half_of(cases: Path, folder: Path) -> Path:
-    """Return a file with every second case: enough to tell what helps, in half of the time."""
-    file = folder / "half.jsonl"
-    file.write_bytes(b"".join(cases.read_bytes().splitlines(keepends=True)[::2]))
-    return file
-
-
 def write_cases(file: Path, *cases: Mapping[str, object]) -> Path:
     file.write_text("".join(f"{json.dumps(case)}\n" for case in cases), encoding="utf-8")
     return file
@@ -180,62 +173,6 @@ def test_the_help_of_eval_names_its_options(keyword: Cli) -> None:
     done = keyword("eval", "--help")
 
     assert all(option in done.stdout for option in ("--compare", "-k,", "--json"))
-
-
-def test_tune_leaves_good_settings_alone(keyword: Cli, sample: Path) -> None:
-    done = keyword("eval", CASES / "identifiers.jsonl", "--tune", "--write")
-
-    assert 0 == done.returncode
-    assert "Your settings are as good" in done.stdout
-    assert "Nothing was written." in done.stdout
-    assert [] == list(sample.rglob("*.toml"))
-
-
-def test_tune_proposes_what_helps_and_writes_it_only_when_told(
-    keyword: Cli, tmp_path: Path
-) -> None:
-    before = "# mine\nmin_score = 0.97  # too strict\n\n[mmr]\nenabled = false\n"
-    config = tmp_path / "config.toml"
-    config.write_text(before, encoding="utf-8")
-    asked = ("eval", half_of(CASES / "phrasings.jsonl", tmp_path), "--tune", "--config", config)
-
-    proposed = as_json(keyword(*asked, "--json"))
-    untouched = config.read_text(encoding="utf-8")
-    written = keyword(*asked, "--write")
-
-    assert 0.0 == proposed["proposal"]["min_score"]
-    assert proposed["gain"]["low"] > 0
-    assert not proposed["written"]
-    assert before == untouched
-    after = config.read_text(encoding="utf-8")
-    assert "min_score = 0.0  # too strict\n" in after
-    assert after.startswith("# mine\n")
-    assert after.endswith("\n[mmr]\nenabled = false\n")
-    assert "-min_score = 0.97  # too strict" in written.stdout.splitlines()
-    assert "+min_score = 0.0  # too strict" in written.stdout.splitlines()
-
-
-def test_tune_tells_when_the_environment_wins_over_the_file(keyword: Cli, tmp_path: Path) -> None:
-    done = keyword(
-        "eval",
-        half_of(CASES / "phrasings.jsonl", tmp_path),
-        "--tune",
-        RECOLLECT_MIN_SCORE="0.97",
-        RECOLLECT_CONFIG=str(tmp_path / "config.toml"),
-    )
-
-    assert 0 == done.returncode
-    assert "`min_score` is also set in the environment, which overrides" in done.stderr
-    assert not (tmp_path / "config.toml").exists()
-
-
-def test_few_cases_cannot_tune(keyword: Cli, tmp_path: Path) -> None:
-    cases = write_cases(tmp_path / "cases.jsonl", {"query": "a", "expected": []})
-
-    done = keyword("eval", cases, "--tune")
-
-    assert 2 == done.returncode
-    assert "too few" in done.stderr
 
 
 def test_compare_with_the_real_model_shows_every_way_of_searching(

@@ -81,7 +81,6 @@ def commands(tmp_path: Path) -> list[list[str]]:
         ["doctor"],
         ["status", "--all"],
         ["eval", str(cases)],
-        ["eval", str(cases), "--tune"],
         ["mcp"],
         ["install", "claude", "--scope", "user"],
         ["reset", "--yes"],

@@ -94,7 +94,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "config set": (("extra_paths", BAD), (BAD, BAD), ("provider", BAD)),
     "config show": (("--all",), (BAD,)),
     "doctor": ((), ("--verify",)),
-    "eval": ((), (BAD,), ("--tune",)),
+    "eval": ((), (BAD,)),
     "facts export": ((),),
     "facts forget": ((BAD,),),
     "facts list": ((), ("--category", BAD), ("--scope", BAD), ("--as-of", BAD)),

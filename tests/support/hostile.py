@@ -56,7 +56,7 @@ COMMANDS: dict[tuple[str, ...], list[list[str]]] = {
     ("config", "set"): [["--workspace-file", "fusion", "rrf"], ["mmr.enabled", "true"]],
     ("config", "show"): [["--all"]],
     ("doctor",): [[], ["--verify"]],
-    ("eval",): [["memory-cases.jsonl"], ["memory-cases.jsonl", "--tune"]],
+    ("eval",): [["memory-cases.jsonl"]],
     ("facts", "export"): [[]],
     ("facts", "forget"): [["f-0000000000001"]],
     ("facts", "list"): [["--include-superseded"]],

@@ -1,1 +1,1 @@
-"""Measures search on your own questions, and finds settings that answer them better."""
+"""Measures search on your own questions."""

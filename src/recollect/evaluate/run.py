@@ -38,9 +38,6 @@ class Variant:
     fusion: str | None = None
     """Fusion to use; None, here and below, is the current setting."""
     legs: tuple[Leg, ...] = tuple(Leg)
-    vector_weight: float | None = None
-    """The text weight is 1 minus this."""
-    min_score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,13 +203,11 @@ def _answer(memory: Memory, case: Case, *, variant: Variant, k: int) -> CaseAnsw
     results = memory.search(
         case.query,
         max_results=max(k, DEPTH),
-        min_score=variant.min_score,
         since=case.since,
         before=case.before,
         path=case.path,
         today=case.asked_on,
         fusion=variant.fusion,
-        vector_weight=variant.vector_weight,
         legs=variant.legs,
         sync=False,  # every case must see the same index
     )

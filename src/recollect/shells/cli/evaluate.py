@@ -17,9 +17,6 @@ from recollect.shells.cli.shared import (
 from recollect.shells.render.status import report_remarks
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from recollect.evaluate.cases import Case
     from recollect.memory import Memory
 
 
@@ -34,18 +31,8 @@ if TYPE_CHECKING:
     type=click.IntRange(1, 1000),
     help="How many hits count for hit, recall and all.  [default: as many as search shows]",
 )
-@click.option(
-    "--tune",
-    "tunes",
-    is_flag=True,
-    help="Instead find the settings that answer CASES best; propose them only if the gain is "
-    "significant.",
-)
-@click.option("--write", is_flag=True, help="With --tune: write them into your settings file.")
 @shared_options
-def eval_command(
-    options: SharedOptions, *, file: Path, compare: bool, k: int | None, tunes: bool, write: bool
-) -> None:
+def eval_command(options: SharedOptions, *, file: Path, compare: bool, k: int | None) -> None:
     """Ask every question in CASES and report how well it was answered.
 
     CASES is a file with one question per line and the places that answer it:
@@ -59,38 +46,13 @@ def eval_command(
     from recollect.evaluate.run import evaluate  # noqa: PLC0415
     from recollect.shells.render import evaluate as render  # noqa: PLC0415
 
-    if tunes and (compare or k is not None):
-        raise click.UsageError("--tune tries settings itself: leave out --compare and -k.")
-    if write and not tunes:
-        raise click.UsageError("--write needs --tune.")
     cases = read_cases(file, workspace=options.folder)
     with options.open_memory() as memory:
         _sync(memory)
-        if tunes:
-            _tune(options, memory, cases, file=file, write=write)
-            return
         with progress_bar() as progress:
             evaluation = evaluate(memory, cases, file=file, compare=compare, k=k, progress=progress)
     print_remarks(render.evaluation_remarks(evaluation))
     options.print(render.evaluation_json(evaluation), render.evaluation_text(evaluation))
-
-
-def _tune(
-    options: SharedOptions, memory: Memory, cases: Sequence[Case], *, file: Path, write: bool
-) -> None:
-    from recollect.evaluate.cases import unfindable  # noqa: PLC0415 - not needed for --help
-    from recollect.evaluate.tune import tune, write_proposal  # noqa: PLC0415
-    from recollect.shells.render import evaluate as render  # noqa: PLC0415
-
-    warnings = tuple(unfindable(cases, memory=memory, file=file))
-    with progress_bar() as progress:
-        tuning = tune(memory, cases, progress=progress)
-    diff = write_proposal(tuning) if write and tuning.changes else None
-    print_remarks(render.tuning_remarks(tuning, warnings=warnings, cases_file=file))
-    options.print(
-        render.tuning_json(tuning, diff=diff, warnings=warnings),
-        render.tuning_text(tuning, diff=diff, cases_file=file, write=write),
-    )
 
 
 def _sync(memory: Memory) -> None:

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from recollect.evaluate.cases import case_json, count_text
 from recollect.evaluate.metrics import DEPTH, FEW, MARKS
 from recollect.evaluate.run import best_first
 from recollect.shape import json_of
-from recollect.shells.render.shared import (
-    diff_lines,
-    overridden_lines,
-    plural,
-    table,
-    warning_lines,
-)
+from recollect.shells.render.shared import plural, table, warning_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from recollect.evaluate.metrics import Interval
     from recollect.evaluate.run import CaseAnswer, Evaluation, Outcome, Summary
-    from recollect.evaluate.tune import Tuning
     from recollect.shape import Json
     from recollect.shells.render.shared import Line
 
@@ -55,7 +46,11 @@ def evaluation_text(evaluation: Evaluation) -> Iterator[Line]:
 
 def evaluation_remarks(evaluation: Evaluation) -> Iterator[Line]:
     """Yield what the user should know in addition to the numbers."""
-    yield from unfindable_lines(evaluation.warnings, cases_file=evaluation.file)
+    for warning in evaluation.warnings:
+        yield warning, "yellow"
+    if evaluation.warnings:
+        action = "or use --workspace to name the workspace that has these places"
+        yield f"  → Correct them in {evaluation.file}, {action}; they count as missed.", "yellow"
     run = evaluation.outcomes[0].run
     if missing := run.without_vector:
         count = f"{len(missing)} of {plural(evaluation.cases, 'case')}"
@@ -64,15 +59,6 @@ def evaluation_remarks(evaluation: Evaluation) -> Iterator[Line]:
             yield from warning_lines(why.reason, why.action, indent="  ")
         if not any(answer.degraded for answer in missing):
             yield "  → `recollect status --deep` shows which provider embeds, if any.", "yellow"
-
-
-def unfindable_lines(warnings: Sequence[str], *, cases_file: Path) -> Iterator[Line]:
-    """Yield the expected places that are not in the index, and what to do about them."""
-    for warning in warnings:
-        yield warning, "yellow"
-    if warnings:
-        action = "or use --workspace to name the workspace that has these places"
-        yield f"  → Correct them in {cases_file}, {action}; they count as missed.", "yellow"
 
 
 def evaluation_json(evaluation: Evaluation) -> Json:
@@ -210,44 +196,3 @@ def _short(bound: float, sign: str) -> str:
 
 def _cut(name: str) -> str:
     return name if len(name) <= _NAME_CHARS else f"{name[: _NAME_CHARS - 1]}…"
-
-
-def tuning_text(
-    tuning: Tuning, *, diff: str | None, cases_file: Path, write: bool
-) -> Iterator[Line]:
-    """Yield what `eval --tune` prints."""
-    ranked = sorted(tuning.trials.items(), key=lambda trial: -trial[1])
-    yield from _table([["tried", "worth"], *([name, f"{worth:.3f}"] for name, worth in ranked)])
-    yield "", ""
-    yield f"Current settings       {interval_text(tuning.present)}", ""
-    yield f"Chosen on other cases  {interval_text(tuning.chosen)}", ""
-    yield f"Gain, case by case     {interval_text(tuning.gain, sign='+')}", ""
-    yield "", ""
-    if not tuning.changes:
-        yield "Your settings are as good: nothing tried is significantly better.", ""
-        if ranked[0][1] > tuning.trials["present"]:
-            yield "Rows above `present` are not proposed: their gain may be chance.", ""
-        if write:
-            yield "Nothing was written.", ""
-        return
-    if diff is not None:
-        yield from diff_lines(diff)
-        return
-    yield f"Better settings for these {tuning.cases} cases:", ""
-    for key, value in tuning.changes.items():
-        yield f"  {key} = {json.dumps(value)}", "bold"
-    yield f"`recollect eval {cases_file} --tune --write` writes them into {tuning.file}.", ""
-
-
-def tuning_remarks(tuning: Tuning, *, warnings: Sequence[str], cases_file: Path) -> Iterator[Line]:
-    """Yield what the user should know in addition to the proposal."""
-    yield from unfindable_lines(warnings, cases_file=cases_file)
-    if tuning.without_vector:
-        count = f"{tuning.without_vector} of {tuning.cases} cases"
-        yield f"The vector leg did not run for {count}; `recollect eval` shows why.", "yellow"
-    yield from overridden_lines(tuning.overridden, file=tuning.file)
-
-
-def tuning_json(tuning: Tuning, *, diff: str | None, warnings: Sequence[str]) -> Json:
-    """Return the JSON of `eval --tune`."""
-    return {**json_of(tuning), "written": diff is not None, "diff": diff, "warnings": warnings}
