@@ -403,12 +403,7 @@ class Memory:
         return self.parts.get(path, start_line=start_line, lines=lines)
 
     def _text_of(self, path: str) -> tuple[str, str]:
-        """Return the path and the text of a memory file.
-
-        Raises:
-            NotFoundError: the file does not exist, or is not a memory file.
-
-        """
+        """Return the path and the text of a memory file."""
         from recollect.ingest.read import UnreadableError, read
         from recollect.ingest.walk import locate
 
@@ -482,12 +477,7 @@ class Memory:
 
 
 def open_memory(setup: Setup) -> Memory:
-    """Open the memory that settings were read for.
-
-    Raises:
-        StoreError: the index cannot be used.
-
-    """
+    """Open the memory that settings were read for."""
     store, notices = open_store(
         setup.store_address, engine=setup.config.vector_engine, agent=setup.agent
     )

@@ -240,13 +240,7 @@ class MemoryParts:
 
     @synchronized
     def start_search(self, request: SearchRequest, *, progress: Progress = silent) -> StartedSearch:
-        """Do the first step of `answer`: read the request, and bring in what changed.
-
-        Raises:
-            QueryError: the question is empty or an argument is out of range.
-            StoreError: the index cannot be read.
-
-        """
+        """Do the first step of `answer`: read the request, and bring in what changed."""
         started = self._searcher.start(request)
         left_undone = self.syncer.freshen(progress) if self._searcher.syncs(request) else ()
         spaces = self.syncer.rebuilding(self._searcher.spaces)
@@ -265,10 +259,6 @@ class MemoryParts:
         """Do the last step, also in another memory of the same index.
 
         A Degradation says why the second step is not waited for any longer.
-
-        Raises:
-            StoreError: the index cannot be read.
-
         """
         if isinstance(embedded, Degradation):
             embedded = EmbeddedSearch(started.query, Serving(None, embedded))
@@ -301,24 +291,14 @@ class MemoryParts:
     def recall_from(
         results: Results, *, budget_tokens: int, form: RecallForm | str = RecallForm.FULL
     ) -> Recalled:
-        """Return the block for a turn, from the results of its search.
-
-        Raises:
-            UsageError: the budget is too small for any block; the error names one that is enough.
-
-        """
+        """Return the block for a turn, from the results of its search."""
         from recollect.browse.recall import recall_block
 
         return recall_block(results, budget_tokens=budget_tokens, form=RecallForm(form))
 
     @synchronized
     def get(self, path: str, *, start_line: int = 1, lines: int = 120) -> Excerpt:
-        """Read part of a document.
-
-        Raises:
-            NotFoundError: it does not exist.
-
-        """
+        """Read part of a document."""
         from recollect.facts.page import visible_text
         from recollect.ingest.read import excerpt
         from recollect.ingest.walk import missing

@@ -96,12 +96,7 @@ class Entry:
 
 
 def parse_entry(raw: str, *, category: str, derive: Callable[[str], str]) -> Entry:
-    """Return the fact that a bullet states; `derive` gives the id of a text without one.
-
-    Raises:
-        EntryError: its record is broken, or it has no text.
-
-    """
+    """Return the fact of a bullet, or raise EntryError; `derive` makes an id if it has none."""
     records = list(_RECORD.finditer(raw))
     if len(records) > 1:
         raise EntryError("has two records: two bullets may have been joined")

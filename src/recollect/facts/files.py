@@ -128,13 +128,7 @@ class FolderFiles:
         return dict(sorted(found.items()))
 
     def content(self, name: str) -> bytes:
-        """Return the bytes of a file.
-
-        Raises:
-            FileNotFoundError: there is no such file.
-            UnusableFileError: it is a link, too large, or cannot be read.
-
-        """
+        """Return the bytes of a file, or raise FileNotFoundError or UnusableFileError."""
         file = self.folder / name
         try:
             if modes.S_ISLNK(file.lstat().st_mode):
@@ -156,13 +150,7 @@ class FolderFiles:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Create the folder if it is missing, and lock it against other writers.
-
-        Raises:
-            StoreBusyError: another program did not release it.
-            StoreError: it cannot be written.
-
-        """
+        """Create the folder if it is missing, and lock it against other writers."""
         with ExitStack() as stack:
             with _os_errors_explained(self.folder):
                 make_folder_inside(self.folder, self._root)
@@ -307,11 +295,6 @@ def lock(file: Path, *, wait_seconds: float) -> Iterator[None]:
     """Lock a file, creating it if missing; the system releases the lock if the process dies.
 
     The file is never deleted: a process waiting for it would then lock a file nobody else sees.
-
-    Raises:
-        StoreBusyError: another process or thread held it all the time.
-        OSError: the file cannot be created or opened.
-
     """
     descriptor = os.open(file, _LOCK_FLAGS, 0o666)
     try:

@@ -59,25 +59,14 @@ class Ledger:
         self._files = files
 
     def read(self) -> LedgerState:
-        """Return the content of the ledger; a missing folder is empty.
-
-        Raises:
-            StoreError: the folder leads out of the workspace.
-
-        """
+        """Return the content of the ledger; a missing folder is empty."""
         self._files.check()
         return self._load()[0]
 
     def edit(self, work: Callable[[Draft], Outcome]) -> Outcome:
         """Change facts: all changes are written, or none.
 
-        Args:
-            work: applies the changes to the draft; called again if a file changed meanwhile.
-
-        Raises:
-            StoreBusyError: another program did not release the ledger.
-            StoreError: it cannot be written.
-
+        `work` applies them to the draft; it is called again if a file changed meanwhile.
         """
         self._files.check()
         with self._files.locked():

@@ -212,12 +212,7 @@ def is_id(text: str) -> bool:
 
 
 def parse_id(text: str) -> str:
-    """Return the id a person typed, tolerating case, look-alikes and a missing `f-`.
-
-    Raises:
-        UsageError: it is not an id.
-
-    """
+    """Return the id a person typed, tolerating case, look-alikes and a missing `f-`."""
     digits = text.strip().lower().removeprefix("f-").translate(_MISREAD)
     if not is_id(f"f-{digits}"):
         raise UsageError(
@@ -238,12 +233,7 @@ def _encoded(number: int) -> str:
 
 
 def category_of(name: str, *, known: Iterable[str] = CATEGORIES) -> str:
-    """Return the category that a person or agent named.
-
-    Raises:
-        UsageError: there is no such category.
-
-    """
+    """Return the category that a person or agent named."""
     names = tuple(known)
     wanted = name.strip().lower()
     if wanted in names:
@@ -264,12 +254,7 @@ def extracted_category(name: str) -> str:
 
 
 def member_of(kinds: type[Kind], name: str) -> Kind:
-    """Return the member of an enumeration with this name.
-
-    Raises:
-        UsageError: there is no such member.
-
-    """
+    """Return the member of an enumeration with this name."""
     try:
         return kinds(name)
     except ValueError:
@@ -279,12 +264,7 @@ def member_of(kinds: type[Kind], name: str) -> Kind:
 
 
 def moment_of(text: str) -> datetime:
-    """Return the moment a text names, in UTC unless it has an offset: `2026-02-01T10:00:00Z`.
-
-    Raises:
-        UsageError: it is not a date.
-
-    """
+    """Return the moment a text names, in UTC unless it has an offset: `2026-02-01T10:00:00Z`."""
     try:
         moment = datetime.fromisoformat(text.strip())
     except ValueError:

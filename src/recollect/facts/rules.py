@@ -97,16 +97,8 @@ def decide(
 ) -> Decision:
     """Decide what to do with a new fact, by the rules above.
 
-    Args:
-        fact: the new fact.
-        facts: all stored facts, by id.
-        now: the current time.
-        shares: how near other facts are in meaning, by id, as far as known (`Meanings`).
-        forgotten: digests of texts that extraction must not store again.
-
-    Raises:
-        NotFoundError: a fact that it supersedes does not exist.
-
+    `shares` says how near other facts are in meaning, by id, as far as known (`Meanings`);
+    `forgotten` has digests of texts that extraction must not store again.
     """
     if fact.supersedes:
         ends = [chain(facts, old_id)[-1] for old_id in fact.supersedes]

@@ -22,12 +22,7 @@ _MAX_NAME_CHARS = 200
 
 
 def parse_scope(text: str) -> str:
-    """Return a scope as it is stored: its kind may be in any case.
-
-    Raises:
-        UsageError: it is not a scope.
-
-    """
+    """Return a scope as it is stored: its kind may be in any case."""
     kind, colon, name = text.strip().partition(":")
     kind = kind.lower()
     if kind == GLOBAL and not colon:
@@ -42,28 +37,15 @@ def parse_scope(text: str) -> str:
 
 
 def is_visible(scope: str, *, scopes: frozenset[str] | None) -> bool:
-    """Return whether a fact of this scope is visible to a reader.
+    """Return whether a reader of these scopes sees a fact of this scope.
 
-    Args:
-        scope: of the fact.
-        scopes: the reader's. None is the owner, who sees everything; an empty set sees only what
-            is global.
-
+    None is the owner, who sees everything; an empty set sees only what is global.
     """
     return scopes is None or scope == GLOBAL or scope in scopes
 
 
 def audience_of(requested: Iterable[str], *, allowed: frozenset[str] | None) -> frozenset[str]:
-    """Return the scopes a search sees: the global one, and requested ones that are allowed.
-
-    Args:
-        requested: scopes that the request names.
-        allowed: the scopes the server was started with; None is all.
-
-    Raises:
-        UsageError: one of them is not a scope.
-
-    """
+    """Return the scopes a search sees: the global one, and requested ones that are allowed."""
     known = None if allowed is None else frozenset(map(parse_scope, allowed))
     named = map(parse_scope, requested)
     return frozenset({GLOBAL, *(each for each in named if is_visible(each, scopes=known))})

@@ -86,12 +86,7 @@ class FactsSource(Source):
         return self._stats != self._stats_now()
 
     def take(self, found: Found) -> Taken:
-        """Read a file's facts.
-
-        Raises:
-            UnreadableError: it is gone, or keeps changing.
-
-        """
+        """Read a file's facts."""
         for _ in range(_TRIES):
             document = self._files.document(found)
             state = self._read()

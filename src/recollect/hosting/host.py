@@ -115,13 +115,7 @@ class MemoryHost:
         settings: Mapping[str, object] | None = None,
         environ: Mapping[str, str] | None = None,
     ) -> Self:
-        """Open the database that the settings name.
-
-        Raises:
-            ConfigError: a setting is wrong, or names no database.
-            StoreError: the database cannot be used.
-
-        """
+        """Open the database that the settings name."""
         setup = Setup.of_host(config_file=config_file, settings=settings, environ=environ)
         host = open_host(setup.config.store, limits=setup.config.limits)
         return cls(setup, host)
@@ -145,11 +139,7 @@ class MemoryHost:
     ) -> PushedMemory:
         """Return a memory for one thread; close it.
 
-        Args:
-            agent: whose memory it is.
-            scopes: the only scopes of facts that may be seen or named; None allows all.
-            purpose: the name under which other processes see this one at work.
-
+        `scopes` are the only scopes of facts that may be seen or named; None allows all.
         """
         return PushedMemory(
             self._setup.for_agent(agent).limited_to(scopes),

@@ -141,14 +141,7 @@ class RemoteMemory:
 
 
 def push(setup: Setup, remote: RemoteMemory, *, dry_run: bool = False) -> PushReport:
-    """Make a memory on a server match the notes of a workspace, or only compare them.
-
-    Raises:
-        WorkspaceError: the folder cannot be read.
-        UsageError: the folder holds no notes, and the memory does.
-        PushError: the server refuses it.
-
-    """
+    """Make a memory on a server match the notes of a workspace, or only compare them."""
     local = _read_all(setup)
     stored = remote.manifest()
     changes = list(_changes(local, stored))
@@ -194,12 +187,7 @@ def _read_all(setup: Setup) -> _Local:
 
 
 def _text_of(found: Found) -> str:
-    """Return the text of a note.
-
-    Raises:
-        UnreadableError: it cannot be read, or the server would not take it.
-
-    """
+    """Return the text of a note; raise UnreadableError if the server would not take it."""
     text = read(found, now_ns=time.time_ns()).text
     try:
         parse_path(found.path)

@@ -49,10 +49,6 @@ def create_token(  # noqa: PLR0913 - the rights of a token
 
     The memory need not hold anything yet. `scopes` are the only ones, besides the global one, whose
     facts may be seen; None for all. The token works until `expires`; None for ever.
-
-    Raises:
-        UsageError: the id of the memory, the label, a scope or the time cannot be used.
-
     """
     if expires is not None and expires <= now:
         raise UsageError("The token would be expired already.", action="Name a later day.")
@@ -88,12 +84,7 @@ def find_token(tokens: PostgresTokens, text: str, *, now: datetime) -> Token | N
 
 
 def revoke_token(tokens: PostgresTokens, token_id: str) -> None:
-    """Delete a token, given by its id.
-
-    Raises:
-        NotFoundError: there is none.
-
-    """
+    """Delete a token, given by its id."""
     if not tokens.revoke(token_id):
         raise NotFoundError(
             f"There is no token {token_id!r}.",
@@ -102,12 +93,7 @@ def revoke_token(tokens: PostgresTokens, token_id: str) -> None:
 
 
 def named_agent(agent: str) -> str:
-    """Return the id of a memory.
-
-    Raises:
-        ConfigError: it cannot be one.
-
-    """
+    """Return the id of a memory, or raise ConfigError if it cannot be one."""
     return agent_of(Path(), named=agent)
 
 

@@ -66,12 +66,7 @@ class QueueWorker:
             self._thread = None
 
     def work_once(self) -> bool:
-        """Bring one memory of the queue up to date; return False if none waits.
-
-        Raises:
-            StoreError: the database cannot be used.
-
-        """
+        """Bring one memory of the queue up to date; return False if none waits."""
         with self._host.queue() as queue:
             claim = queue.claim(seconds=CLAIM_SECONDS)
             if claim is None:

@@ -155,12 +155,7 @@ def bearer_of(authorization: str | None) -> str | None:
 
 
 def read_token(environ: Mapping[str, str], *, file: Path | None) -> str | None:
-    """Return the token from a file, or else from the environment; None if there is none.
-
-    Raises:
-        UsageError: the file is missing, others may read it, or its token is not usable.
-
-    """
+    """Return the token from a file, or else from the environment; None if there is none."""
     if file is None:
         given, origin = environ.get(TOKEN_VARIABLE), TOKEN_VARIABLE
     else:
@@ -177,12 +172,7 @@ def read_token(environ: Mapping[str, str], *, file: Path | None) -> str | None:
 
 
 def require_token(host: str, *, token: str | None) -> None:
-    """Require a token if other machines can reach the server.
-
-    Raises:
-        UsageError: there is none.
-
-    """
+    """Require a token if other machines can reach the server."""
     if token is None and not is_loopback(host):
         raise UsageError(
             f"On {host or 'every address'}, anyone on the network could read this memory.",

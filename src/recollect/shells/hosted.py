@@ -79,24 +79,14 @@ class HostedMemory:
     call_seconds: float | None = None
 
     async def run(self, work: Callable[[PushedMemory], Answer]) -> Answer:
-        """Run a function with the memory, in a thread.
-
-        Raises:
-            RecollectError: the function failed, or too many calls of this memory wait.
-
-        """
+        """Run a function with the memory, in a thread."""
         turns = self.threads.turns_of(self.agent)
         return await turns.run(lambda: self._call(self.threads.calls, work))
 
     read = run
 
     async def search(self, request: SearchRequest) -> Results:
-        """Answer a question. No other call waits while it is embedded.
-
-        Raises:
-            RecollectError: the memory cannot be read, or the request is not valid.
-
-        """
+        """Answer a question. No other call waits while it is embedded."""
         asked = replace(request, sync=False)
         started = await self.run(lambda memory: memory.start_search(asked))
         embedding = self._call(self.threads.questions, lambda memory: memory.embed_search(started))

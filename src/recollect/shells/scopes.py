@@ -37,13 +37,7 @@ class VisibleScopes:
         return None if self.names is None else self.names | {GLOBAL}
 
     def resolve(self, requested: Iterable[str]) -> tuple[str, ...]:
-        """Return the scopes to answer a request in: those it names, or else all visible ones.
-
-        Raises:
-            ScopeError: it names a scope that is not visible here.
-            UsageError: it names something that is not a scope.
-
-        """
+        """Return the scopes to answer a request in: those it names, or else all visible ones."""
         named = tuple(requested)
         scopes = map(parse_scope, named)
         refused = [each for each in scopes if not is_visible(each, scopes=self.names)]
@@ -56,12 +50,7 @@ class VisibleScopes:
         return named or tuple(sorted(self.names or ()))
 
     def history(self, memory: MemoryParts, fact_id: str) -> tuple[Fact, ...]:
-        """Return the visible part of the history of a visible fact.
-
-        Raises:
-            NotFoundError: there is no such fact, or it is not visible here.
-
-        """
+        """Return the visible part of the history of a visible fact."""
         wanted = parse_id(fact_id)
         try:
             history = memory.facts.history(wanted)

@@ -92,12 +92,7 @@ class Turns:
         self._most_waiting = most_waiting
 
     async def run(self, work: Callable[[], Coroutine[Any, Any, Answer]]) -> Answer:
-        """Run work in its turn. That of a caller who leaves before is not done.
-
-        Raises:
-            CrowdedError: too many wait already.
-
-        """
+        """Run work in its turn. That of a caller who leaves before is not done."""
         if self._waiting == self._most_waiting:
             raise CrowdedError(
                 "Too many requests to this memory are in progress.",
@@ -188,12 +183,7 @@ class ServedMemory:
         """Notices that were reported when the model was loaded, where nobody saw them."""
 
     async def open(self) -> None:
-        """Open the memory and start its worker, unless that is done.
-
-        Raises:
-            RecollectError: the memory cannot be opened.
-
-        """
+        """Open the memory and start its worker, unless that is done."""
         await asyncio.shield(self._opened())
 
     def prepare(self) -> None:
@@ -205,31 +195,16 @@ class ServedMemory:
         return limited_to(self._call_seconds)
 
     async def run(self, work: Callable[[MemoryParts], Answer]) -> Answer:
-        """Run a function that may write or ask a model, one at a time.
-
-        Raises:
-            RecollectError: the memory cannot be opened, or the function failed.
-
-        """
+        """Run a function that may write or ask a model, one at a time."""
         opened = await asyncio.shield(self._opened())
         return await opened.main.run(lambda memory: work(memory.parts))
 
     async def read(self, work: Callable[[MemoryParts], Answer]) -> Answer:
-        """Run a function that asks no model, several at a time.
-
-        Raises:
-            RecollectError: the memory cannot be opened, or the function failed.
-
-        """
+        """Run a function that asks no model, several at a time."""
         return await (await asyncio.shield(self._opened())).readers.run(work)
 
     async def search(self, request: SearchRequest) -> Results:
-        """Answer a question. No other call waits while it is embedded.
-
-        Raises:
-            RecollectError: the memory cannot be opened or read, or the request is not valid.
-
-        """
+        """Answer a question. No other call waits while it is embedded."""
         opened = await asyncio.shield(self._opened())
         syncs = opened.main.config.sync_on_search if request.sync is None else request.sync
         started = None
@@ -378,12 +353,7 @@ class ServedMemory:
 
 @contextlib.asynccontextmanager
 async def limited_to(seconds: float | None) -> AsyncIterator[None]:
-    """Limit what is awaited inside to a time.
-
-    Raises:
-        SlowError: it took too long; its work continues, and the next call finds it done.
-
-    """
+    """Limit what is awaited inside to a time; work goes on, and the next call finds it done."""
     try:
         async with asyncio.timeout(seconds):
             yield

@@ -313,11 +313,8 @@ class Store(Protocol):
     ) -> None:
         """Store vectors by the digest of their text, in one step; those that are there stay.
 
-        With them go the word codes of each text, if the model has them.
-
-        Raises:
-            VectorsRejectedError: they do not fit the space; nothing was stored.
-
+        With them go the word codes of each text, if the model has them. If they do not fit the
+        space, nothing is stored, and VectorsRejectedError says why.
         """
 
     def spaces(self) -> Mapping[Fingerprint, Space]:
@@ -384,10 +381,6 @@ class Store(Protocol):
         A lease is a claim that processes make on a store, so that long work is not done twice; it
         is a promise, not a lock. Any thread may call this. An answer that changes nothing needs no
         right to write; any other is asked for again in the step that records it.
-
-        Raises:
-            StoreError: the store cannot be written.
-
         """
 
     # Reports, checks and upkeep
@@ -423,10 +416,6 @@ class Store(Protocol):
         another process replaced or deleted it, the work is done on what is in its place now.
 
         `tell` is called with notices for the user.
-
-        Raises:
-            StoreError: it cannot be replaced.
-
         """
         del tell
         return work()

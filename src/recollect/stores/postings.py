@@ -71,12 +71,7 @@ class PostingsBlock:
     frequencies: npt.NDArray[np.uint8]
 
     def check(self, *, chunks: int) -> None:
-        """Check that the parts fit together.
-
-        Raises:
-            ValueError: they do not.
-
-        """
+        """Check that the parts fit together."""
         total = int(self.sizes.sum())
         is_dense = not len(self.places) and len(self.terms) == 1
         if len(self.terms) != len(self.sizes) or len(self.frequencies) != (

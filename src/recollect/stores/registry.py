@@ -30,12 +30,7 @@ _SIDE_FILES = ("", "-wal", "-shm", "-journal")
 
 
 def parse_address(value: object) -> str:
-    """Read the setting that says where the index is.
-
-    Raises:
-        ValueError: it cannot be an address; says what can.
-
-    """
+    """Read the setting that says where the index is; a ValueError says what it can be."""
     if value in ("file:", "ram:"):
         return str(value)
     if not isinstance(value, str) or not is_database(value):
@@ -56,15 +51,8 @@ def open_store(
 ) -> tuple[Store, tuple[str, ...]]:
     """Open the store at an address; return it with notices for the user.
 
-    Args:
-        address: `ram:`, `file:` with a path, `postgresql://…`, or a `Path`.
-        engine: how a file searches vectors: `numpy` or `sqlite-vec`.
-        agent: whose memory it is, in a database that many agents share.
-
-    Raises:
-        ConfigError: there is no such kind of store.
-        StoreError: the store cannot be used.
-
+    A file searches vectors by `engine`, numpy or sqlite-vec; `agent` is whose memory it is, in a
+    database that many share.
     """
     if isinstance(address, Path) or address.startswith("file:"):
         from recollect.stores.sqlite import open_file  # noqa: PLC0415 - heavy
@@ -98,13 +86,7 @@ def needing_psycopg() -> Iterator[None]:
 
 
 def open_host(address: str, *, limits: MemoryLimits) -> PostgresHost:
-    """Open a database as a server of many memories uses it.
-
-    Raises:
-        ConfigError: the address is not one of a database.
-        StoreError: the database cannot be used.
-
-    """
+    """Open a database as a server of many memories uses it."""
     if not is_database(address):
         raise ConfigError(
             f"`store` is {address}, which holds one memory.",
@@ -129,12 +111,7 @@ def open_cache(address: str | Path, path: Path, *, max_bytes: int) -> VectorCach
 
 
 def inspect_file(path: Path) -> Store:
-    """Open an existing file only to look at it: damage is reported, not repaired.
-
-    Raises:
-        StoreError: the file cannot be read.
-
-    """
+    """Open an existing file only to look at it: damage is reported, not repaired."""
     from recollect.stores.sqlite import SqliteStore  # noqa: PLC0415 - heavy
 
     try:

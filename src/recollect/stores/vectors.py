@@ -24,12 +24,7 @@ _UNIT_TOLERANCE = 1e-3  # float32 rounding over a few thousand dimensions stays 
 def check_vectors(
     vectors: Vectors, *, count: int, dimensions: int, words: Sequence[bytes] | None = None
 ) -> None:
-    """Reject vectors and word codes that would corrupt a space.
-
-    Raises:
-        VectorsRejectedError: wrong count or dimensions, non-finite values, or not unit length.
-
-    """
+    """Reject vectors and word codes that would corrupt a space."""
     if vectors.shape != (count, dimensions):
         problem = f"vectors of shape {vectors.shape} instead of {(count, dimensions)}"
     elif not np.isfinite(vectors).all():

@@ -213,12 +213,7 @@ def _serve_tools(
 
 
 def parse_address(text: str) -> tuple[str, int]:
-    """Return the host and port of HOST:PORT; PORT alone means this machine only.
-
-    Raises:
-        UsageError: the text is neither.
-
-    """
+    """Return the host and port of HOST:PORT; PORT alone means this machine only."""
     parts = _ADDRESS.fullmatch(text.strip())
     if parts is None or int(parts["port"]) > _MAX_PORT:
         raise UsageError(

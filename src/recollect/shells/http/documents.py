@@ -194,12 +194,7 @@ def _may_open(state: ServerState, path: str) -> bool:
 
 
 def _require_open(state: ServerState, path: str) -> None:
-    """Refuse a page of facts to a token with scopes.
-
-    Raises:
-        RequestError: it is one.
-
-    """
+    """Refuse a page of facts to a token with scopes."""
     if not _may_open(state, path):
         raise RequestError(
             403,

@@ -223,12 +223,7 @@ async def forget(state: State, fact_id: NamedId) -> ForgottenFact:
 
 
 def _check_scope(memory: MemoryParts, fact_id: str, *, scope: str, scopes: VisibleScopes) -> None:
-    """Check that a fact exists and has this scope.
-
-    Raises:
-        RequestError: it does not exist, may not be seen, or has another scope.
-
-    """
+    """Check that a fact exists and has this scope."""
     try:
         history = scopes.history(memory, fact_id)
     except NotFoundError as error:

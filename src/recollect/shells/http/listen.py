@@ -138,12 +138,7 @@ class Server(uvicorn.Server):
 
 @contextlib.contextmanager
 def bound(host: str, port: int) -> Iterator[socket.socket]:
-    """Bind and listen: from here on, clients that connect wait instead of failing.
-
-    Raises:
-        UsageError: the address cannot be bound.
-
-    """
+    """Bind and listen: from here on, clients that connect wait instead of failing."""
     try:
         family, _, _, _, address = socket.getaddrinfo(
             host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -196,13 +191,7 @@ def framing_error(scope: Scope) -> RequestError | None:
 
 
 async def read_body(receive: Receive, *, limits: ServerLimits) -> bytes:
-    """Return the whole body of a request.
-
-    Raises:
-        RequestError: it is too large, or took too long to arrive.
-        DisconnectedError: the client left before its end.
-
-    """
+    """Return the whole body of a request, or raise DisconnectedError if the client left."""
     try:
         async with asyncio.timeout(limits.body_seconds):
             return await _whole(receive, most_bytes=limits.body_bytes)

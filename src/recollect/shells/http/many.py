@@ -79,12 +79,7 @@ class MemoriesState(AnyServer):
         self._fault = ""
 
     async def admit(self, scope: Scope) -> ServerState | MemoriesState:
-        """Return the state for a request.
-
-        Raises:
-            RequestError: its token is missing, wrong or for another memory, or asks too often.
-
-        """
+        """Return the state for a request, if its token opens the memory and asks not too often."""
         path: str = scope["path"]
         if not path.startswith(self.admits):
             return self
@@ -146,12 +141,7 @@ class MemoriesState(AnyServer):
         )
 
     async def health(self) -> Health:
-        """Return that the database answers.
-
-        Raises:
-            RequestError: it does not.
-
-        """
+        """Return that the database answers, or raise RequestError."""
         found = await self._look()
         if isinstance(found, int):
             return Health("ok", "idle")
@@ -217,12 +207,7 @@ class RequestRates:
         self._left: dict[str, tuple[float, float]] = {}
 
     def count(self, agent: str) -> None:
-        """Count a request.
-
-        Raises:
-            RequestError: there were too many.
-
-        """
+        """Count a request."""
         now = time.monotonic()
         if len(self._left) > _MOST_COUNTED:
             self._left.clear()

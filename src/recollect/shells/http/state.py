@@ -176,12 +176,7 @@ class AnyServer:
         self.metrics = Metrics()
 
     async def admit(self, _scope: Scope) -> object:
-        """Return the state that answers a request.
-
-        Raises:
-            RecollectError: the client may not ask this.
-
-        """
+        """Return the state that answers a request, or raise RecollectError."""
         return self
 
     def shown(self, error: RecollectError) -> RecollectError:
@@ -189,12 +184,7 @@ class AnyServer:
         return error
 
     async def health(self) -> Health:
-        """Return whether the server works.
-
-        Raises:
-            RequestError: it does not.
-
-        """
+        """Return whether the server works."""
         raise NotImplementedError
 
     async def gauges(self) -> Sequence[str]:

@@ -62,12 +62,7 @@ class McpOptions:
     """Whether `search` and `fetch` are listed; they can be called in any case."""
 
     def instructions(self) -> str:
-        """Return what a model is told, made without opening the memory.
-
-        Raises:
-            UsageError: the agent's id is not valid.
-
-        """
+        """Return what a model is told, made without opening the memory."""
         workspace = find_workspace(self.workspace, agent=self.agent, must_exist=False).folder
         name = on_one_line(workspace.name)[:_WORKSPACE_CHARS]
         memory = f'This is the user\'s memory "{name}"' if name else "This is the user's memory"

@@ -240,12 +240,7 @@ _SHOWN_CHARS = 80
 
 
 def parse_arguments(tool: Tool, given: Mapping[str, object]) -> dict[str, Any]:
-    """Return the arguments of a call, by their own names and in their types.
-
-    Raises:
-        UsageError: one is unknown, given twice, missing, or has a value of the wrong type.
-
-    """
+    """Return the arguments of a call, by their own names and in their types."""
     known = _spellings(tool)
     values: dict[str, Any] = {}
     for name, value in given.items():
@@ -296,12 +291,7 @@ def _unknown(tool: Tool, name: str) -> UsageError:
 
 
 def _read(argument: Argument, value: object) -> object:
-    """Return the value of an argument in its type.
-
-    Raises:
-        UsageError: it has another one.
-
-    """
+    """Return the value of an argument in its type."""
     kind, expected = _KINDS[argument.type]
     choices = argument.choices
     if choices:

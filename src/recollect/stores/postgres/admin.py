@@ -34,12 +34,7 @@ _COUNTED = {"memories": "tenants", "documents": "documents", "chunks": "chunks"}
 
 
 def prepare_database(address: str, *, citus: bool = False) -> list[str]:
-    """Create the tables or bring them up to date; return the names of the steps applied.
-
-    Raises:
-        StoreError: the server cannot be used, or the role may not create tables.
-
-    """
+    """Create the tables or bring them up to date; return the names of the steps applied."""
     location = shown(address)
     with translated(location), connected(address) as connection:
         try:
@@ -53,24 +48,14 @@ def prepare_database(address: str, *, citus: bool = False) -> list[str]:
 
 
 def index_database(address: str) -> BuiltIndexes:
-    """Build vector indexes for the memories that have become large.
-
-    Raises:
-        StoreError: the server cannot be used, or the role does not see all memories.
-
-    """
+    """Build vector indexes for the memories that have become large."""
     with translated(shown(address)), connected(address) as connection:
         version_of(connection)  # tells of missing tables
         return BuiltIndexes(*build_indexes(connection))
 
 
 def describe_database(address: str) -> DatabaseStatus:
-    """Return what runs at an address, and whether an agent can use it.
-
-    Raises:
-        StoreError: the server cannot be reached or is too old.
-
-    """
+    """Return what runs at an address, and whether an agent can use it."""
     with translated(shown(address)), connected(address) as connection:
         require_server(connection)
         found: dict[str, str] = dict(connection.execute(_EXTENSIONS, (list(_OURS),)).fetchall())

@@ -93,12 +93,7 @@ def shown(address: str) -> str:
 
 
 def parameters(address: str) -> dict[str, Any]:
-    """Return the parameters for libpq: those of the address, and our defaults for the rest.
-
-    Raises:
-        ConfigError: it is not an address that libpq can read.
-
-    """
+    """Return the parameters for libpq: those of the address, and our defaults for the rest."""
     try:
         given = psycopg.conninfo.conninfo_to_dict(address)
     except psycopg.ProgrammingError as error:
@@ -120,13 +115,7 @@ def connected(address: str) -> Connection:
 
 
 def require_version(version: int, *, location: str) -> None:
-    """Check that tables are of the version that this Recollect knows.
-
-    Raises:
-        StoreTooNewError: a newer Recollect has changed them.
-        StoreError: they are older.
-
-    """
+    """Check that tables are of the version that this Recollect knows."""
     known = len(MIGRATIONS)
     if version > known:
         raise StoreTooNewError(

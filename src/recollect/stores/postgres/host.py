@@ -107,12 +107,7 @@ def _token(row: Row) -> Token:
 
 
 def open_host(address: str, *, limits: MemoryLimits) -> PostgresHost:
-    """Open a database whose tables exist.
-
-    Raises:
-        StoreError: the server cannot be reached, has no such tables, or the role may not serve.
-
-    """
+    """Open a database whose tables exist."""
     require_tables(address)
     _require_rights(address)
     return PostgresHost(address, limits=limits)

@@ -60,10 +60,6 @@ def build_indexes(connection: psycopg.Connection[Any], *, least: int = LARGE) ->
 
     The connection is of a role that sees all tenants, and has no transaction. An index stays until
     the memory has half as many vectors as a large one.
-
-    Raises:
-        StoreError: the role does not see all tenants.
-
     """
     sees_all = connection.execute(_SEES_ALL).fetchone()
     if not (sees_all and sees_all[0]):

@@ -88,12 +88,7 @@ class PostgresPushed(TenantTables):
             yield connection
 
     def require_here(self) -> str | None:
-        """Return what stands in the place of the memory's workspace; None if it is new.
-
-        Raises:
-            ElsewhereError: the memory is made from files of another machine.
-
-        """
+        """Return what stands in the place of the memory's workspace; None if it is new."""
         workspace = self.meta(WORKSPACE).get(WORKSPACE)
         if workspace not in (None, PUSHED):
             raise ElsewhereError(
@@ -113,12 +108,7 @@ class PostgresPushed(TenantTables):
         return [PushedDocument(*row) for row in rows]
 
     def content(self, path: str, *, version: int | None = None) -> tuple[PushedDocument, bytes]:
-        """Return a document with its content.
-
-        Raises:
-            NotFoundError: there is no such document, or its version is not kept.
-
-        """
+        """Return a document with its content."""
         if version is None:
             found = self.contents([path]).get(path)
         else:
@@ -146,11 +136,6 @@ class PostgresPushed(TenantTables):
 
         The memory is put into the queue of work. Earlier versions that no longer fit are dropped,
         the oldest first.
-
-        Raises:
-            ChangedError: a stored document is not one of those expected.
-            StorageLimitError: the memory would hold more than it may.
-
         """
         with self.changing() as connection, connection.pipeline():
             if self.require_here() is None:

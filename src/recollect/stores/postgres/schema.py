@@ -296,13 +296,7 @@ def space_key(fingerprint: Fingerprint | str) -> str:
 
 
 def migrate(connection: psycopg.Connection[Any], *, citus: bool = False) -> list[str]:
-    """Create the tables or bring them up to date; return the names of the steps applied.
-
-    Raises:
-        StoreError: the server or an extension is too old.
-        StoreTooNewError: a newer Recollect has changed the tables.
-
-    """
+    """Create the tables or bring them up to date; return the names of the steps applied."""
     require_server(connection)
     applied: list[str] = []
     with connection.transaction():
@@ -392,12 +386,7 @@ def version_of(connection: psycopg.Connection[Any]) -> int:
 
 
 def require_server(connection: psycopg.Connection[Any]) -> None:
-    """Reject a server that is too old.
-
-    Raises:
-        StoreError: it is.
-
-    """
+    """Reject a server that is too old."""
     version = connection.info.server_version
     if version < LEAST_SERVER:
         raise StoreError(
@@ -407,12 +396,7 @@ def require_server(connection: psycopg.Connection[Any]) -> None:
 
 
 def require_pgvector(connection: psycopg.Connection[Any], versions: str, name: str) -> None:
-    """Reject a pgvector that is too old, given the query for versions and its column with names.
-
-    Raises:
-        StoreError: it is, or it is missing.
-
-    """
+    """Reject a pgvector that is too old, given the query for versions and its column with names."""
     row = connection.execute(f"{versions} WHERE {name} = 'vector'".encode()).fetchone()
     version = tuple(int(part) for part in row[0].split(".")[:2]) if row else ()
     if version < LEAST_PGVECTOR:

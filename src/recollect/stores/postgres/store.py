@@ -228,23 +228,13 @@ class PostgresStore(PostgresDocuments, PostgresVectors, Store):
 
 
 def open_database(address: str, *, tenant: str) -> PostgresStore:
-    """Open the memory of one agent in a database whose tables exist.
-
-    Raises:
-        StoreError: the server cannot be reached, or has no such tables.
-
-    """
+    """Open the memory of one agent in a database whose tables exist."""
     require_tables(address)
     return PostgresStore(Session(address, tenant))
 
 
 def require_tables(address: str) -> None:
-    """Check that a database can be reached and has the tables that this version needs.
-
-    Raises:
-        StoreError: it cannot, or has not.
-
-    """
+    """Check that a database can be reached and has the tables that this version needs."""
     location = shown(address)
     # Not through the pool, which tries again until its time is up and does not say why.
     with translated(location), connected(address) as connection:

@@ -89,10 +89,6 @@ def find_broken(connection: apsw.Connection) -> Iterator[str]:
     """Read every page and every record; yield what is wrong.
 
     Runs inside the caller's snapshot.
-
-    Raises:
-        RowError: a record cannot be read.
-
     """
     # FTS5 checks what it remembers of its pages, which is of another snapshot until it is read.
     connection.execute("SELECT rowid FROM memory_fts LIMIT 1").fetchall()

@@ -45,13 +45,7 @@ _creating = threading.Lock()
 
 
 def connect(path: Path, *, writable: bool) -> apsw.Connection:
-    """Open the index file with every pragma set.
-
-    Raises:
-        StoreReadOnlyError: the file or its folder cannot be opened this way.
-        StoreCorruptError: the file is not an intact SQLite database.
-
-    """
+    """Open the index file with every pragma set."""
     with translated(path):
         pages.are_available()  # loads the extension, before the first file is opened
         if writable:

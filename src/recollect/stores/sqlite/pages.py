@@ -27,12 +27,8 @@ _MARK = 0x52_43_53_31
 def are_available() -> bool:
     """Load the extension into this process; return False if apsw came without it.
 
-    It becomes the default way to open files, under which other shims may be laid.
-
-    Raises:
-        StoreError: it is there and cannot be loaded, for example because no memory is left. A file
-            with checksums must not be written without it.
-
+    It becomes the default way to open files, under which other shims may be laid. One that is there
+    and cannot be loaded is an error: a file with checksums must not be written without it.
     """
     for file in _EXTRAS.glob("cksumvfs.*"):
         _load(file)
@@ -63,12 +59,7 @@ def begin(connection: apsw.Connection) -> None:
 
 
 def check(connection: apsw.Connection, *, path: Path) -> None:
-    """Check that a file is of the kind that this process writes.
-
-    Raises:
-        StoreCorruptError: its header is damaged, or another build of SQLite made the file.
-
-    """
+    """Check that a file is of the kind that this process writes."""
     is_marked = int(str(connection.pragma("application_id"))) == _MARK
     is_sound = is_marked == are_available()
     if is_sound and is_marked:
@@ -83,10 +74,6 @@ def require_end(connection: apsw.Connection, *, path: Path) -> None:
     """Check that the last page is not cut: SQLite reads zeroes for what is missing of it.
 
     With a log the file may be cut: its pages are in the log.
-
-    Raises:
-        StoreCorruptError: it is.
-
     """
     log = path.with_name(f"{path.name}-wal")
     has_log = log.is_file() and log.stat().st_size

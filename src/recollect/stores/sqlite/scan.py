@@ -212,12 +212,7 @@ class SqliteVec:
     name: str = _NAME
 
     def prepare(self, connection: apsw.Connection) -> None:
-        """Load the extension.
-
-        Raises:
-            EngineMissingError: it is not installed or does not load.
-
-        """
+        """Load the extension."""
         try:
             import sqlite_vec  # noqa: PLC0415 - an optional dependency
 

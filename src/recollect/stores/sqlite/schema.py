@@ -182,13 +182,7 @@ _CHANGED = re.compile(r"\b(CREATE|DROP) (?:VIRTUAL )?(?:TABLE|INDEX|TRIGGER|VIEW
 
 
 def migrate(connection: apsw.Connection, *, path: Path) -> None:
-    """Apply the missing migrations, each in one transaction with its record.
-
-    Raises:
-        StoreTooNewError: a newer Recollect wrote the file.
-        StoreCorruptError: it is not an index.
-
-    """
+    """Apply the missing migrations, each in one transaction with its record."""
     check(connection, path=path)
     while (version := version_of(connection)) < len(MIGRATIONS):
         with writing(connection):
@@ -199,12 +193,7 @@ def migrate(connection: apsw.Connection, *, path: Path) -> None:
 
 
 def require_current(connection: apsw.Connection, *, path: Path) -> None:
-    """Reject a file that cannot be written and lacks migrations.
-
-    Raises:
-        StoreReadOnlyError: it is of an earlier version.
-
-    """
+    """Reject a file that cannot be written and lacks migrations."""
     check(connection, path=path)
     if version_of(connection) < len(MIGRATIONS):
         raise StoreReadOnlyError(
@@ -215,13 +204,7 @@ def require_current(connection: apsw.Connection, *, path: Path) -> None:
 
 
 def check(connection: apsw.Connection, *, path: Path) -> None:
-    """Reject a file of a newer version, and one that is not an index.
-
-    Raises:
-        StoreTooNewError: a newer Recollect wrote the file.
-        StoreCorruptError: it is not an index.
-
-    """
+    """Reject a file of a newer version, and one that is not an index."""
     with reading(connection):
         version = version_of(connection)
         names = {str(row[0]) for row in connection.execute("SELECT name FROM sqlite_schema")}

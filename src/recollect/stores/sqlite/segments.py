@@ -289,12 +289,7 @@ def sealed(connection: apsw.Connection) -> list[Sealed]:
 
 
 def segments(connection: apsw.Connection) -> list[Segment]:
-    """Return all chunks as segments, the tail last, on the caller's snapshot.
-
-    Raises:
-        RowError: the segments do not hold the chunks that the file has.
-
-    """
+    """Return all chunks as segments, the tail last, on the caller's snapshot."""
     found: list[Segment] = list(sealed(connection))
     # No id is used twice and no chunk changes, so both are the same only if all chunks are.
     state = connection.execute(_STATE).fetchone()

@@ -92,12 +92,7 @@ class SqliteStore(SqliteDocuments, SqliteVectors, Store):
     def open(
         cls, path: Path, *, engine: str | Engine = "numpy", writable: bool = True
     ) -> SqliteStore:
-        """Open or create the file and bring its tables up to date.
-
-        Raises:
-            StoreError: or a subclass, if the file cannot be used.
-
-        """
+        """Open or create the file and bring its tables up to date."""
         if isinstance(engine, str):
             engine, _ = usable_engine(engine)
         connection = _connected(path, engine=engine, writable=writable)
@@ -289,12 +284,7 @@ def _size_bytes(file: Path) -> int:
 
 
 def open_file(path: Path, *, engine: str | Engine) -> tuple[SqliteStore, tuple[str, ...]]:
-    """Open or create a file in whatever state it is; return it with notices for the user.
-
-    Raises:
-        StoreError: there is no way to use it.
-
-    """
+    """Open or create a file in whatever state it is; return it with notices for the user."""
     usable, missing = usable_engine(engine) if isinstance(engine, str) else (engine, ())
     store, notices = _open_in_any_state(path, engine=usable)
     return store, (*missing, *notices)
@@ -341,12 +331,7 @@ def _replaced(
 
 
 def _require_readable(path: Path) -> None:
-    """Check that the disk gives every byte: to SQLite, one that fails is like a damaged page.
-
-    Raises:
-        StoreDiskError: it does not.
-
-    """
+    """Check that the disk gives every byte: to SQLite, one that fails is like a damaged page."""
     try:
         with path.open("rb") as file:
             while file.read(_READ_BYTES):
