@@ -27,6 +27,7 @@ from recollect.stores.notes import claim
 from recollect.stores.pushed import PUSHED
 from recollect.stores.registry import is_store_file, open_store
 from recollect.stores.synchronized import synchronized
+from recollect.text.globs import escaped
 from recollect.types import MAX_RESULTS, SearchRequest, SourceKind, silent
 
 if TYPE_CHECKING:
@@ -281,7 +282,14 @@ class Memory:
         every = replace(request, max_results=MAX_RESULTS, min_score=0.0, tail=True, explain=True)
         most = request.max_results or self.config.search.max_results
         shown, ranked = self.answer(request).hits, self.answer(every).hits
-        return why(path, shown, ranked, paths=self.paths(), most=most)
+        told = why(path, shown, ranked, paths=self.paths(), most=most)
+        is_hidden = told.place is None and path in self.paths()
+        if is_hidden and not self.overview.documents(path=escaped(path), limit=1).total:
+            reason = (
+                "All of it is empty, private or expired; --include-superseded asks for expired."
+            )
+            return replace(told, reason=reason)
+        return told
 
     def recall(
         self,
@@ -404,12 +412,12 @@ class Memory:
 
     def _text_of(self, path: str) -> tuple[str, str]:
         """Return the path and the text of a memory file."""
-        from recollect.ingest.read import UnreadableError, read
+        from recollect.ingest.read import UnreadableError, read, shown_text
         from recollect.ingest.walk import locate
 
         found = locate(path, workspace=self.workspace, options=self.config.ingest.walk)
         try:
-            return found.path, read(found, now_ns=time.time_ns()).text
+            return found.path, shown_text(read(found, now_ns=time.time_ns()))
         except UnreadableError as error:
             raise NotFoundError(
                 f"{found.path}: {error.failure.reason}", action=error.failure.action

@@ -193,6 +193,8 @@ class Document:
     """False if the file was so fresh that a later write could leave the same stat."""
     is_media: bool = False
     """True for an image or a recording: the text is its label, the digest that of its bytes."""
+    is_private: bool = False
+    """True if its front matter says so: then the text is empty."""
 
 
 GLOBAL = "global"
@@ -201,7 +203,10 @@ GLOBAL = "global"
 
 @dataclass(frozen=True, slots=True)
 class FactMark:
-    """What a store has to know of a fact: who may see it, and when it holds."""
+    """What a store has to know of a fact: who may see it, and when it holds.
+
+    A note that expires has one as well.
+    """
 
     shape = Shape({"since": "validFrom", "until": "validUntil"}, null="superseded_by")
     id: str
@@ -246,7 +251,7 @@ class Chunk:
     moment: str = ""
     """When its first line was said in a transcript: ISO 8601 in UTC."""
     fact: FactMark | None = None
-    """Scope and validity of a fact."""
+    """Scope and validity of a fact; of a note that expires, its validity, without an id."""
     media: str = ""
     """Digest of the media file's bytes; empty for a text."""
     importance: int | None = None
@@ -337,7 +342,7 @@ class Phrase:
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """A tag that a note must have."""
+    """A tag that a note must have, or its type as `type:person`."""
 
     name: str
     """Name without `#`, in the form in which tags are compared."""
@@ -476,14 +481,29 @@ class SearchRequest:
     tags: Sequence[str] | str = _asked(
         (), "array", "Only notes with this tag; may be repeated.", aliases="labels hashtags"
     )
+    type: str | None = _asked(
+        None,
+        "string",
+        "Only notes of this type: `type: person` in their front matter.",
+        aliases="kind noteType",
+        is_listed=False,
+    )
     scopes: Sequence[str] = _asked(
         (), "array", "Also facts of this scope: user:ada.", aliases="audience", is_listed=False
     )
     as_of: date | str | None = _asked(
-        None, "day", "Facts that were valid on this day.", aliases="asOfDate at", is_listed=False
+        None,
+        "day",
+        "Facts and notes that were valid on this day.",
+        aliases="asOfDate at",
+        is_listed=False,
     )
     include_superseded: bool = _asked(
-        False, "boolean", "Also facts that were replaced.", aliases="superseded", is_listed=False
+        False,
+        "boolean",
+        "Also replaced facts and expired notes.",
+        aliases="superseded",
+        is_listed=False,
     )
     explain: bool = _asked(False, "boolean", "Show how each score was computed.", shells="cli http")
     fusion: str | None = _asked(
@@ -589,7 +609,7 @@ class Hit:
     shape = Shape(
         {"moment": "time", "trace": "explain"},
         hidden="text sentence",
-        optional="speaker moment fact superseded_by contradicts also_in trace",
+        optional="speaker moment fact valid_until superseded_by contradicts also_in trace",
     )
     path: str
     start_line: int
@@ -610,6 +630,8 @@ class Hit:
     """When it was said in a transcript."""
     fact: FactMark | None = None
     """Id, scope and validity of a fact."""
+    valid_until: datetime | None = None
+    """When a note expires, or did."""
     superseded_by: str | None = None
     """Successor of the fact that a note or transcript repeats."""
     contradicts: tuple[str, ...] = ()

@@ -295,3 +295,18 @@ def test_ingest_is_a_command_of_facts_and_works_by_its_short_name(
 
     assert json.loads(answers[0])["files"]
     assert answers[0] == answers[1]
+
+
+def test_nothing_private_is_sent_to_the_model(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
+) -> None:
+    write("TOOLS.md", "The staging host is called birch.\n<private>zanzibar</private>\n")
+    write("AGENTS.md", "---\nprivate: true\n---\nThe host is zanzibar.\n")
+    with (
+        chat_server(OPENAI, lambda _: ANSWER) as server,
+        Memory.open(workspace, environ=environment(environ, server)) as memory,
+    ):
+        memory.extractor.run()
+
+    assert "birch" in str(server.requests)
+    assert "zanzibar" not in str(server.requests)

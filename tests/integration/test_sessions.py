@@ -87,6 +87,21 @@ def test_a_hit_carries_transcript_lines_speaker_and_time_and_no_secret(
     assert excerpt.text.startswith("Assistant: The spare key hangs behind the blue barrel.")
 
 
+def test_what_a_speaker_marks_as_private_is_neither_found_nor_read(
+    workspace: Path, environ: dict[str, str], claude: Path
+) -> None:
+    said = "The barrel <private>holds the zanzibar key</private> is blue."
+    with claude.open("a", encoding="utf-8") as stream:
+        stream.write(row("user", said, at="2026-02-01T09:01:00Z", cwd=workspace) + "\n")
+    with Memory.open(workspace, environ=environ, settings=BOTH) as memory:
+        (hit,) = memory.search("barrel").hits
+        found = memory.search("zanzibar").hits
+        excerpt = memory.get(hit.path, start_line=3, lines=1)
+
+    assert not found
+    assert "User: The barrel  is blue." == excerpt.text
+
+
 def test_the_source_and_the_days_narrow_a_search(
     workspace: Path, environ: dict[str, str], claude: Path, write: Callable[[str, str], Path]
 ) -> None:

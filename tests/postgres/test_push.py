@@ -18,6 +18,7 @@ from recollect.config.load import Setup
 from recollect.errors import UsageError
 from recollect.hosting.push import PushError, RemoteMemory, push
 from recollect.shells.http.many import ROOT
+from recollect.types import digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -236,3 +237,24 @@ def test_the_command_reports_and_needs_a_token(
     assert (0, 1) == (done.returncode, json.loads(done.stdout)["sent"])
     assert (2, 1) == (without.returncode, wrong.returncode)
     assert "token" in json.loads(wrong.stdout)["error"]["message"]
+
+
+def test_private_notes_and_parts_stay_on_this_machine(
+    served: Served, tenant: str, workspace: Path, environ: dict[str, str], write: Write
+) -> None:
+    remote = RemoteMemory(url_of(served, tenant), served.token(tenant))
+    write("memory/a.md", "A red boat.\n")
+    before = pushed(workspace, environ, remote)
+    write("memory/a.md", "---\nprivate: true\n---\nA red boat.\n")
+    write("memory/b.md", "A sail.\n<private>zanzibar</private>\n")
+    after = pushed(workspace, environ, remote)
+    with closing(replace(remote)) as connected:
+        stored = connected.manifest()
+    hidden = {"text": "---\nprivate: true\n---\nzanzibar\n"}
+    with served.client(remote.token) as client:
+        client.put(f"{remote.url}/documents/memory/c.md", json=hidden)
+        shown = client.get(f"{remote.url}/file", params={"path": "memory/c.md"})
+
+    assert 404 == shown.status_code
+    assert ((1, 0, 0), (1, 1, 0)) == (counts(before), counts(after))
+    assert {"memory/b.md": digest_of(b"A sail.\n\n")} == stored

@@ -90,6 +90,7 @@ class Overview:
         before: date | str | None = None,
         path: str | None = None,
         tags: Sequence[str] | str = (),
+        type: str | None = None,  # noqa: A002 - the name in a SearchRequest
         scopes: Iterable[str] = (),
     ) -> Documents:
         """Return the documents that can be found, newest first, undated last.
@@ -102,6 +103,7 @@ class Overview:
             before: only documents dated before this day.
             path: only files that match this glob.
             tags: only notes with all of these tags.
+            type: only notes of this type.
             scopes: also facts of these scopes, besides the global ones.
 
         Raises:
@@ -117,7 +119,7 @@ class Overview:
             since=day_of(since),
             before=day_of(before),
             path=path,
-            tags=required_tags(tags),
+            tags=required_tags(tags, note_type=type),
         )
         return self._store.documents(scope, limit=limit, offset=offset)
 

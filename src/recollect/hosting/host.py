@@ -58,7 +58,7 @@ class PushedMemory(MemoryParts):
             store=store,
             notes=[notes],
             ledger=PushedFiles(documents, on_change=self._read_ledger),
-            text_of=lambda path: (path, self.pushed.read(path)[1]),
+            text_of=lambda path: (path, self.pushed.shown(path)),
             folder=None,
             purpose=purpose,
             models=models,

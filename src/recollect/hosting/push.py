@@ -180,15 +180,20 @@ def _read_all(setup: Setup) -> _Local:
         except UnreadableError as error:
             failures.append(error.failure)
             continue
+        if text is None:  # not sent, and deleted if it was
+            continue
         shown = redact(text) if config.provider.remote.redact else text
         redacted += shown != text
         texts[each.path] = shown
     return _Local(texts, redacted, tuple(failures))
 
 
-def _text_of(found: Found) -> str:
-    """Return the text of a note; raise UnreadableError if the server would not take it."""
-    text = read(found, now_ns=time.time_ns()).text
+def _text_of(found: Found) -> str | None:
+    """Return the text of a note as it is sent, None if it is private; raise UnreadableError."""
+    document = read(found, now_ns=time.time_ns())
+    if document.is_private:
+        return None
+    text = document.text
     try:
         parse_path(found.path)
         if len(text.encode()) <= MOST_DOCUMENT_BYTES:

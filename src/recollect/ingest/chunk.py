@@ -8,17 +8,20 @@ as it was, and only what changed is embedded again. It knows nothing of files, s
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import replace
+from datetime import timedelta
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.ingest.front_matter import describe
 from recollect.ingest.markdown import BlockKind, blocks
 from recollect.text.conflicts import find_conflicts, without_markers
+from recollect.text.days import start_of
 from recollect.text.graphemes import last_sentences, split_line
 from recollect.text.size import CHARS_PER_TOKEN, weigh
 from recollect.text.tags import open_fences
-from recollect.types import CURATED, HEADING_SEPARATOR, SUPERSEDED, Chunk
+from recollect.types import CURATED, HEADING_SEPARATOR, SUPERSEDED, Chunk, FactMark
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -117,6 +120,10 @@ def _described(chunks: list[Chunk], described: Described) -> list[Chunk]:
     """Return the chunks, the first to be found by what the front matter says as well."""
     if described.is_superseded:
         chunks = [replace(each, importance=SUPERSEDED) for each in chunks]
+    if described.until:
+        with suppress(OverflowError):  # 9999-12-31 is written for never
+            mark = FactMark("", until=start_of(described.until + timedelta(days=1)))
+            chunks = [replace(each, fact=mark) for each in chunks]
     if not (chunks and described.words):
         return chunks
     triggers = f"{chunks[0].triggers} {described.words}".strip(" ")

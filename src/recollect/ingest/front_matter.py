@@ -7,6 +7,7 @@ what a search shows of it if a question asks for them: `birthday: 1971-06-30`.
 from __future__ import annotations
 
 import re
+from datetime import date
 from typing import TYPE_CHECKING
 
 from recollect.records import dataclass
@@ -29,8 +30,10 @@ _ALIASES = ("aliases", "alias")
 _SUPERSEDED_BY = ("superseded_by", "superseded-by", "replaced_by", "replaced-by")
 _NOTHING = frozenset({"", "null", "~", "false", "no", "none", "n/a", "-"})
 """Values of the successor that mean none: templates have the key in every note."""
+_EXPIRES = ("valid_until", "valid-until", "expires", "expiry")
 _OUTDATED = frozenset({"superseded", "replaced", "obsolete", "outdated", "deprecated"})
 """Values of `status` of a note that no longer holds."""
+_YES = frozenset({"true", "yes", "on", "1"})
 _MAX_NAMES = 5
 _MAX_NAMES_CHARS = 200
 """Names are repeated with every chunk, so they must stay short."""
@@ -38,10 +41,11 @@ _NAME_WEIGHT = 3
 """The words of a title are mostly in its first heading and its path as well."""
 _QUOTES = "\"'[]{} \t"
 _SAYS_NOTHING = re.compile(r"true|false|null|~", re.IGNORECASE)
-DATE_KEYS = ("date", "day", "created")
+DATE_KEYS = ("date", "day", "created", "timestamp")
 """The keys of the day that a note is about."""
 _KEPT_BY_PROGRAMS = (*DATE_KEYS, "updated", "modified", "id", "uid", "uuid")
 """Keys that programs write into every note: only their values are words to find it by."""
+_NO_DAY = "has an end of validity that is not a day such as 2026-12-31, so it is searched forever"
 _BROKEN = "has front matter with no end or with a line that is not `key: value`: it is read as text"
 _MAX_TAGS = 200
 _MAX_WORDS_CHARS = 2000
@@ -59,6 +63,11 @@ class FrontMatter:
     body_line: int
     """First line (1-based) that is not front matter."""
 
+    @property
+    def is_private(self) -> bool:
+        """Whether nothing of the note may be searched or shown."""
+        return self.fields.get("private", "").lower() in _YES
+
 
 @dataclass(frozen=True, slots=True)
 class Described:
@@ -73,6 +82,8 @@ class Described:
     """What of it is not searched, after the path; empty if everything is."""
     is_superseded: bool = False
     """Whether another note replaces this one."""
+    until: date | None = None
+    """The last day on which it is valid; None if it does not expire."""
 
 
 def front_matter(text: str) -> FrontMatter:
@@ -110,6 +121,7 @@ def describe(document: Document, lines: Sequence[str]) -> Described:
     words: list[str] = []
     fields: dict[str, list[str]] = {}
     is_superseded = False
+    ends = ""
     for is_top, key, value in _values(inside):
         if key == "title" and not title:
             title = value[:MAX_TITLE_CHARS]
@@ -123,6 +135,7 @@ def describe(document: Document, lines: Sequence[str]) -> Described:
             tags += names_in(value)
         elif not _SAYS_NOTHING.fullmatch(value):
             is_superseded |= is_top and key == "status" and _plain(value).lower() in _OUTDATED
+            ends = value if is_top and key in _EXPIRES else ends
             if key and key not in _KEPT_BY_PROGRAMS:
                 fields.setdefault(key, []).append(value)
             elif not value[:4].isdigit():
@@ -131,14 +144,25 @@ def describe(document: Document, lines: Sequence[str]) -> Described:
     lines = "".join(f"\n{key}: {', '.join(values)}" for key, values in fields.items())
     texts = " ".join(aliases), " ".join(filter(None, words)) + lines
     named, others = (text[:_MAX_WORDS_CHARS] for text in texts)
+    until = _day(ends)
     searched = declared(kept), *[named] * _NAME_WEIGHT, others
     return Described(
         title,
         _names(title, aliases),
         " ".join(filter(None, searched)),
-        _left_out(len(tags) - len(kept), sum(map(len, texts)) - len(named) - len(others)),
+        _NO_DAY
+        if ends and until is None
+        else _left_out(len(tags) - len(kept), sum(map(len, texts)) - len(named) - len(others)),
         is_superseded,
+        until,
     )
+
+
+def _day(value: str) -> date | None:
+    try:
+        return date.fromisoformat(_plain(value)[:10])
+    except ValueError:
+        return None
 
 
 def _names(title: str, aliases: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from recollect.text.terms import TERMS_VERSION
 if TYPE_CHECKING:
     from pathlib import Path
 
-CHUNK_VERSION = 11
+CHUNK_VERSION = 12
 """Raise it when equal documents and options give other chunks than before."""
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import DocumentSizeError, NotFoundError, UsageError
 from recollect.ingest.folders import Found
-from recollect.ingest.read import UnreadableError, decoded, document_of, unreadable
+from recollect.ingest.read import UnreadableError, decoded, document_of, shown_text, unreadable
 from recollect.ingest.source import Source, taken_note
 from recollect.text.confined import shown_instead
 from recollect.text.safe import on_one_line
@@ -179,6 +179,11 @@ class PushedBook:
         self._pushed.require_here()
         document, content = self._pushed.content(parse_path(path), version=version)
         return document, content.decode("utf-8", "replace")
+
+    def shown(self, path: str) -> str:
+        """Return the text of a document without its private parts."""
+        document, _ = self.read(path)
+        return shown_text(read_pushed(self._pushed, _found(document)))
 
     def versions(self, path: str) -> list[PushedDocument]:
         """Return the versions of a document that are kept, the newest first.

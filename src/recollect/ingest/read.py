@@ -13,6 +13,7 @@ from datetime import date
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from recollect.errors import NotFoundError
 from recollect.reports import Excerpt, Failure
 from recollect.text.confined import RefusedError, TooLargeError, open_inside, read_bounded
 from recollect.types import CURATED, Document, Stat, digest_of
@@ -58,26 +59,38 @@ def read(found: Found, *, now_ns: int) -> Document:
 
 
 def document_of(found: Found, content: bytes, stat: Stat, *, is_settled: bool) -> Document:
-    """Return bytes that were read, from a file or elsewhere, as a Document.
+    """Return bytes that were read, from a file or elsewhere, as a Document without private parts.
 
     Raises:
         UnreadableError: they are not text.
 
     """
-    from recollect.ingest.front_matter import front_matter  # noqa: PLC0415 - only to read a file
+    # Only to read a file.
+    from recollect.ingest.front_matter import front_matter  # noqa: PLC0415
+    from recollect.text.private import without_private  # noqa: PLC0415
 
     text = decoded(content, found.path).replace("\r\n", "\n").replace("\r", "\n")
+    text = without_private(text)
     top = front_matter(text)
     return Document(
         path=found.path,
         source=found.source,
-        text=text,
+        text="" if top.is_private else text,
         digest=digest_of(content),
         stat=stat,
         when=when_of(found.path, front_matter=top.fields),
-        body_line=top.body_line,
+        body_line=1 if top.is_private else top.body_line,
         is_settled=is_settled,
+        is_private=top.is_private,
     )
+
+
+def shown_text(document: Document) -> str:
+    """Return the text of a document; raise NotFoundError if its front matter makes it private."""
+    if document.is_private:
+        message = f"{document.path} is private: its front matter says so."
+        raise NotFoundError(message, action="Open the file itself.")
+    return document.text
 
 
 def is_settled(stat: Stat, *, now_ns: int) -> bool:

@@ -12,7 +12,7 @@ from recollect.search.scores import KEYWORD, VECTOR
 from recollect.search.select import citation
 from recollect.text.excerpt import best_sentence, excerpt
 from recollect.text.terms import terms
-from recollect.types import Hit, LegTrace, Trace
+from recollect.types import Hit, LegTrace, SourceKind, Trace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -65,6 +65,7 @@ def _make_hit(
     said = [each for each in chunk.fields if weights.keys() & terms(each)]
     text = "\n".join((*(f"- {each}" for each in said if each not in chunk.text), chunk.text))
     sentence = best_sentence(text, weights)
+    is_fact = chunk.source is SourceKind.FACTS
     return Hit(
         path=chunk.path,
         start_line=span.start_line,
@@ -81,7 +82,8 @@ def _make_hit(
         date=chunk.when,
         speaker=chunk.speaker or None,
         moment=chunk.moment or None,
-        fact=chunk.fact,
+        fact=chunk.fact if is_fact else None,
+        valid_until=chunk.fact.until if chunk.fact and not is_fact else None,
         also_in=span.also_in,
         text=text,
         sentence=sentence,

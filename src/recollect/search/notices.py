@@ -138,7 +138,8 @@ def _empty_filters(scope: Scope, *, store: Store) -> Iterator[str]:
             yield sentence
     for tag in scope.tags:
         if not store.holds(replace(everything, tags=(tag,))):
-            yield f"No note has the tag #{tag.name}."
+            kind, _, name = tag.name.rpartition(":")
+            yield f"No note has the {f'{kind} {name}' if kind else f'tag #{name}'}."
 
 
 def copy_notice(count: int) -> str:

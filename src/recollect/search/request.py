@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from recollect.errors import QueryError
 from recollect.text.days import day_of, moment_of
 from recollect.text.phrases import phrases_in
-from recollect.text.tags import tags_named
+from recollect.text.tags import tags_named, type_named
 from recollect.types import (
     MAX_QUERY_CHARS,
     MAX_RESULTS,
@@ -68,7 +68,7 @@ def read_question(
         since=day_of(request.since),
         before=day_of(request.before),
         path=_valid(request.path) if request.path is not None else None,
-        tags=required_tags(request.tags),
+        tags=required_tags(request.tags, note_type=request.type),
         audience=audience,
         as_of=moment_of(request.as_of),
         with_superseded=request.include_superseded,
@@ -145,8 +145,8 @@ def source_kind(source: SourceKind | str | None) -> SourceKind | None:
         ) from None
 
 
-def required_tags(names: Sequence[str] | str) -> tuple[Tag, ...]:
-    """Return the tags that a user names.
+def required_tags(names: Sequence[str] | str, *, note_type: str | None = None) -> tuple[Tag, ...]:
+    """Return the tags that a user names, and the type.
 
     Raises:
         QueryError: one of them is not a tag, or they are too many.
@@ -160,7 +160,12 @@ def required_tags(names: Sequence[str] | str) -> tuple[Tag, ...]:
     tags = tags_named(valid)
     if len(tags) > MAX_TAGS:
         raise QueryError(f"{len(tags)} tags are too many.", action=f"Name at most {MAX_TAGS} tags.")
-    return tags
+    if note_type is None:
+        return tags
+    named = type_named(_valid(note_type))
+    if named is None:
+        raise QueryError(f"{note_type!r} is not a type.", action="Name one such as person.")
+    return (*tags, named)
 
 
 def _clean(text: str) -> str:

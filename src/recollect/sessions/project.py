@@ -18,6 +18,7 @@ from recollect.sessions.names import day_of
 from recollect.sessions.transcript import Speaker
 from recollect.text.days import local_day
 from recollect.text.graphemes import boundary_before, fitting
+from recollect.text.private import without_private
 from recollect.text.size import CHARS_PER_TOKEN, weigh
 from recollect.types import Chunk, Document, SourceKind
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from recollect.sessions.transcript import Transcript
     from recollect.types import Stat
 
-PROJECTION_VERSION = 2
+PROJECTION_VERSION = 3
 """Part of every digest; raise it when equal transcripts give other chunks than before."""
 LABELS = {Speaker.USER: "User: ", Speaker.ASSISTANT: "Assistant: "}
 
@@ -133,7 +134,7 @@ def _lines(transcript: Transcript, options: ProjectOptions) -> Iterator[SpokenLi
     for turn in transcript.turns:
         while reset is not None and reset <= turn.line:
             reset, generation = next(resets), generation + 1
-        for part in wrap(turn.text, width=width):
+        for part in wrap(without_private(turn.text), width=width):
             text = f"{LABELS[turn.speaker]}{part}"
             yield SpokenLine(text, turn.line, turn.speaker, turn.moment, generation)
 

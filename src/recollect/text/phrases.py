@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 # 24" and 5'10" are inches: a quote opens before a word and closes after one.
 _QUOTED = re.compile(r'(?<![0-9A-Za-z])"([^"]+)"(?![0-9A-Za-z])')
-_FILTER = re.compile(r'(?<!\S)(tag|path):(?:"([^"]+)"|([^\s"]+))')
-"""`tag:recipe`, `path:memory/2026` or `path:"Daily notes"` in a question."""
+_FILTER = re.compile(r'(?<!\S)(tag|path|type):(?:"([^"]+)"|([^\s"]+))')
+"""`tag:recipe`, `type:person`, `path:memory/2026` or `path:"Daily notes"` in a question."""
 
 MAX_PHRASES = 8
 """How many phrases of a question are required; the quotes of others are ignored."""
@@ -62,16 +62,20 @@ def _joined(words: tuple[str, ...]) -> str:
 
 def read_filters(request: SearchRequest) -> SearchRequest:
     """Return the request with the filters that its question names, and without them in it."""
+    named = _FILTER.findall(request.query[:MAX_QUERY_CHARS])
+    if not named:
+        return request
     tags = [request.tags] if isinstance(request.tags, str) else list(request.tags)
-    path = request.path
-    for name, quoted, word in _FILTER.findall(request.query[:MAX_QUERY_CHARS]):
+    path, note_type = request.path, request.type
+    for name, quoted, word in named:
         if name == "tag":
             tags.append(quoted or word)
+        elif name == "type":
+            note_type = quoted or word
         else:
             path = quoted or word
             # A folder stands for everything in it.
             is_folder = is_literal(path) and "." not in path.rpartition("/")[2]
             path = f"{path.rstrip('/')}/" if is_folder else path
-    if path == request.path and len(tags) == len(request.tags):
-        return request
-    return replace(request, query=_FILTER.sub("", request.query), tags=tags, path=path)
+    query = _FILTER.sub("", request.query)
+    return replace(request, query=query, tags=tags, path=path, type=note_type)

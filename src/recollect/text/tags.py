@@ -39,6 +39,8 @@ _FENCE = re.compile(
 _STARTS_IN_CODE = re.compile(r"(>*(?:`{3,}|~{3,}))(?!\S)")
 _INLINE_CODE = re.compile(r"`[^`\n]*`")
 _COLOUR = re.compile(r"(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})")
+_TYPE = "type"
+"""The field of front matter that says what a note is, in the Open Knowledge Format."""
 _CACHED_TEXTS = 4096  # one question asks several legs about the same chunks
 
 
@@ -59,6 +61,12 @@ def tags_named(words: Iterable[str]) -> tuple[Tag, ...]:
     return tuple(Tag(name.casefold(), phrase_terms(name)) for name in folded)
 
 
+def type_named(word: str) -> Tag | None:
+    """Return the type of a note that a user names, as a tag; None if it is empty."""
+    name = "-".join(names_in(fold(word))).casefold()
+    return Tag(f"{_TYPE}:{name}", phrase_terms(name.replace("-", " "))) if name else None
+
+
 def has_tag(text: str, triggers: str, name: str) -> bool:
     """Return whether a chunk's text or the words that describe it have a tag, or one below it."""
     own = _tags_of(text, triggers)
@@ -72,9 +80,13 @@ def declared(names: Iterable[str]) -> str:
 
 @lru_cache(maxsize=_CACHED_TEXTS)
 def _tags_of(text: str, triggers: str) -> frozenset[str]:
-    if "#" not in text and "#" not in triggers:
+    if "#" not in text and "#" not in triggers and _TYPE not in triggers:
         return frozenset()
-    names = (*_declared(fold(triggers)), *_written(fold(text), _fence_of(triggers)))
+    described = fold(triggers)
+    names = [*_declared(described), *_written(fold(text), _fence_of(triggers))]
+    for field in described.split("\n")[1:]:
+        key, _, value = field.partition(": ")
+        names += (f"{_TYPE}:{name}" for name in names_in(value) if key == _TYPE)
     return frozenset(name.casefold() for name in names)
 
 

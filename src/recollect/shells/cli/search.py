@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _FORMS = [form.value for form in RecallForm]
 _MOST_LISTED = 100  # notes; -n gives another number
-_FILTERS = ("path", "tags", "source", "since", "before", "scopes")
+_FILTERS = ("path", "tags", "type", "source", "since", "before", "scopes")
 _TYPES = {"integer": int, "number": float, "day": DAY}
 _NAMES = {"max_results": ("-n", "--max-results"), "tail": ("--all",)}
 """Options that are not named like their fields."""

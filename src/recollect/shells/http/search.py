@@ -202,6 +202,9 @@ class DocumentsParameters(TimelineParameters):
     path: str | None = Field(
         None, min_length=1, max_length=1000, description="Only files that match this glob."
     )
+    type: str | None = Field(
+        None, min_length=1, max_length=100, description="Only notes of this type."
+    )
 
 
 class RelatedParameters(TimelineParameters):

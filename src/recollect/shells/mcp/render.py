@@ -17,7 +17,7 @@ from recollect.errors import NotFoundError, RecollectError, UsageError
 from recollect.records import dataclass
 from recollect.shape import as_json, json_of
 from recollect.shells.render.facts import remembered_notices
-from recollect.shells.render.search import also_in_text
+from recollect.shells.render.search import also_in_text, validity_text
 from recollect.shells.render.status import outcome_json, status_text
 from recollect.text.excerpt import without_headings
 from recollect.text.safe import fenced, neutralised, on_one_line
@@ -291,6 +291,7 @@ def _hit_text(hit: Hit, snippet: str) -> str:
     marks += [f"fact {hit.fact.id}"] if hit.fact else []
     is_outdated = hit.superseded_by or (hit.fact is not None and hit.fact.superseded_by)
     marks += ["outdated"] if is_outdated else []
+    marks += [validity_text(hit.valid_until)] if hit.valid_until else []
     marks += [f"contradicted by {on_one_line(each)}" for each in hit.contradicts]
     marks += [f"also in {on_one_line(also_in_text(hit))}"] if hit.also_in else []
     heading = on_one_line(hit.title)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from recollect.shells.render.shared import plural, table, warning_lines
+from recollect.text.days import local_day
 from recollect.text.excerpt import without_headings
 from recollect.types import Leg, Mode
 
@@ -125,10 +127,18 @@ def _hit_remarks(hit: Hit) -> Iterator[Line]:
         yield f"contradicted by {other}", "yellow"
     if hit.superseded_by:
         yield f"outdated: superseded by {hit.superseded_by}", "yellow"
+    if hit.valid_until is not None:
+        yield validity_text(hit.valid_until), "yellow"
     if hit.also_in:
         yield f"also in {also_in_text(hit)}", "cyan"
     if hit.trace is not None:
         yield from trace_text(hit.trace)
+
+
+def validity_text(until: datetime) -> str:
+    """Return until when a note is valid, or when it expired."""
+    last_day = local_day(until - datetime.resolution)
+    return f"{'expired after' if until <= datetime.now(tz=UTC) else 'valid until'} {last_day}"
 
 
 def also_in_text(hit: Hit) -> str:
