@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import date  # noqa: TC003 - pydantic reads the annotation
 from functools import cache
 from typing import TYPE_CHECKING, Annotated
@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import (
     AfterValidator,
     AliasChoices,
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
     PositiveInt,
     StringConstraints,
+    TypeAdapter,
     ValidationError,
 )
+from pydantic.dataclasses import dataclass
 
 from recollect.errors import UsageError
-from recollect.records import dataclass
 from recollect.text.confined import read_named
 
 if TYPE_CHECKING:
@@ -52,36 +52,58 @@ _FORM = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+def _place_of(value: object) -> object:
+    """Return a place in words as an object."""
+    parts = _PLACE.fullmatch(value.strip()) if isinstance(value, str) else None
+    if parts is None:
+        return value
+    first, last = parts["first"], parts["last"]
+    return {"path": parts["path"], **({"lines": (first, last or first)} if first else {})}
+
+
+def _in_order(lines: tuple[int, int]) -> tuple[int, int]:
+    if lines[0] > lines[1]:
+        raise ValueError("the first line is after the last")
+    return lines
+
+
+_Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class Expected:
     """A place that answers a question: a file, or lines of it."""
 
-    path: str
-    first_line: int | None = None
-    last_line: int | None = None
-    grade: int = 1
+    path: Annotated[_Text, AfterValidator(posixpath.normpath)]
+    lines: Annotated[tuple[PositiveInt, PositiveInt], AfterValidator(_in_order)] | None = None
+    """The first and the last of them."""
+    grade: Annotated[int, Field(ge=1, le=MOST_GRADE, strict=True)] = 1
     """How good an answer it is; used as the gain in nDCG."""
 
     @property
     def citation(self) -> str:
         """Return the place in the form of a search citation."""
-        lines = "" if self.first_line is None else f"#L{self.first_line}-L{self.last_line}"
-        return f"{self.path}{lines}"
+        return f"{self.path}#L{self.lines[0]}-L{self.lines[1]}" if self.lines else self.path
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, config=ConfigDict(extra="forbid", populate_by_name=True))
 class Case:
     """A question with its expected places. Without any, memory does not contain the answer."""
 
-    query: str
-    expected: tuple[Expected, ...]
-    kind: str = DEFAULT_KIND
+    query: _Text
+    expected: Annotated[
+        tuple[Annotated[Expected, BeforeValidator(_place_of)], ...],
+        BeforeValidator(lambda value: value if isinstance(value, list | tuple) else [value]),
+        AfterValidator(lambda places: tuple(dict.fromkeys(places))),
+    ]
+    kind: Annotated[_Text, Field(validation_alias=AliasChoices("kind", "type"))] = DEFAULT_KIND
     since: date | None = None
     before: date | None = None
-    path: str | None = None
+    path: _Text | None = None
     """A glob that limits the search, as in `search --path`."""
-    asked_on: date | None = None
+    asked_on: Annotated[date | None, Field(alias="date")] = None
     """The day the question is asked; None means today."""
+    note: object = field(default=None, compare=False)
     line: int = field(default=0, compare=False)
     """Line number in the file of cases; 0 if it is not from a file."""
 
@@ -89,6 +111,9 @@ class Case:
     def is_answerable(self) -> bool:
         """False for a question that must not be answered confidently."""
         return bool(self.expected)
+
+
+_CASE = TypeAdapter(Case)
 
 
 def count_text(cases: Sequence[Case]) -> str:
@@ -115,11 +140,10 @@ def read_cases(file: Path, *, workspace: Path | None = None) -> tuple[Case, ...]
     return cases
 
 
-def unfindable(cases: Sequence[Case], *, memory: Memory, file: Path | None = None) -> Iterator[str]:
+def unfindable(cases: Sequence[Case], *, memory: Memory, file: Path) -> Iterator[str]:
     """Yield a warning for every expected place that no search of this memory can find.
 
-    The file is not indexed, or the lines are past its end. With a `file`, each warning starts with
-    the case's position in it.
+    The file is not indexed, or the lines are past its end.
     """
     indexed = memory.paths()
 
@@ -133,13 +157,11 @@ def unfindable(cases: Sequence[Case], *, memory: Memory, file: Path | None = Non
 
     for case in cases:
         for place in case.expected:
-            where = "" if file is None else f"{file}:{case.line}: "
+            where = f"{file}:{case.line}"
             if place.path not in indexed:
-                yield f"{where}{place.path} is not an indexed file of {memory.workspace}."
-            elif place.last_line is not None:
-                lines = lines_in(place.path)
-                if lines is not None and place.last_line > lines:
-                    yield f"{where}{place.citation} ends after the file's last line, {lines}."
+                yield f"{where}: {place.path} is not an indexed file of {memory.workspace}."
+            elif place.lines and (lines := lines_in(place.path)) and place.lines[1] > lines:
+                yield f"{where}: {place.citation} ends after the file's last line, {lines}."
 
 
 def _read(file: Path, workspace: Path | None) -> str:
@@ -160,57 +182,13 @@ def _read(file: Path, workspace: Path | None) -> str:
 def _parse_lines(text: str, *, file: Path) -> tuple[Case, ...]:
     # Not splitlines(): JSON strings may contain other line separators.
     return tuple(
-        parse_case(line, where=f"{file}:{number}", line=number)
+        replace(parse_case(line, where=f"{file}:{number}"), line=number)
         for number, line in enumerate(text.split("\n"), start=1)
         if line.strip()
     )
 
 
-def _place_of(value: object) -> object:
-    """Return a place in words as an object."""
-    parts = _PLACE.fullmatch(value.strip()) if isinstance(value, str) else None
-    if parts is None:
-        return value
-    first, last = parts["first"], parts["last"]
-    return {"path": parts["path"], **({"lines": (first, last or first)} if first else {})}
-
-
-def _in_order(lines: tuple[int, int]) -> tuple[int, int]:
-    if lines[0] > lines[1]:
-        raise ValueError("the first line is after the last")
-    return lines
-
-
-_Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-
-
-class _GivenPlace(BaseModel):
-    """A place, as JSON has it."""
-
-    model_config = ConfigDict(extra="forbid")
-    path: Annotated[_Text, AfterValidator(posixpath.normpath)]
-    lines: Annotated[tuple[PositiveInt, PositiveInt], AfterValidator(_in_order)] | None = None
-    grade: int = Field(1, ge=1, le=MOST_GRADE, strict=True)
-
-
-class _GivenCase(BaseModel):
-    """A case, as JSON has it."""
-
-    model_config = ConfigDict(extra="forbid")
-    query: _Text
-    expected: Annotated[
-        list[Annotated[_GivenPlace, BeforeValidator(_place_of)]],
-        BeforeValidator(lambda value: value if isinstance(value, list) else [value]),
-    ]
-    kind: _Text = Field(DEFAULT_KIND, validation_alias=AliasChoices("kind", "type"))
-    since: date | None = None
-    before: date | None = None
-    path: _Text | None = None
-    asked_on: date | None = Field(None, alias="date")
-    note: object = None
-
-
-def parse_case(text: str, *, where: str, line: int = 0) -> Case:
+def parse_case(text: str, *, where: str) -> Case:
     """Return the case that JSON describes.
 
     Raises:
@@ -218,49 +196,23 @@ def parse_case(text: str, *, where: str, line: int = 0) -> Case:
 
     """
     try:
-        row = _GivenCase.model_validate_json(text)
+        case = _CASE.validate_json(text)
     except ValidationError as error:
         wrong = error.errors(include_url=False, include_input=False)[0]
         name = ".".join(map(str, wrong["loc"]))
         said = f"`{name}`: {wrong['msg']}" if name else wrong["msg"]
         raise UsageError(f"{where}: {said}.", action=_FORM if name else _ONE_LINE) from None
-    if row.since and row.before and row.since >= row.before:
+    if case.since and case.before and case.since >= case.before:
         raise UsageError(
-            f"{where}: no day is on or after {row.since} and before {row.before}.",
+            f"{where}: no day is on or after {case.since} and before {case.before}.",
             action="Give `since` an earlier day than `before`.",
         )
-    return Case(
-        query=row.query,
-        expected=tuple(dict.fromkeys(map(_expected, row.expected))),
-        kind=row.kind,
-        since=row.since,
-        before=row.before,
-        path=row.path,
-        asked_on=row.asked_on,
-        line=line,
-    )
-
-
-def _expected(place: _GivenPlace) -> Expected:
-    first, last = place.lines or (None, None)
-    return Expected(place.path, first, last, place.grade)
+    return case
 
 
 def case_json(case: Case) -> Mapping[str, object]:
     """Return the JSON form of a case, which `parse_case` reads."""
-    days = {"since": case.since, "before": case.before, "date": case.asked_on}
-    return {
-        "query": case.query,
-        "expected": [_place_json(place) for place in case.expected],
-        "kind": case.kind,
-        **({"path": case.path} if case.path else {}),
-        **{name: day.isoformat() for name, day in days.items() if day},
-    }
-
-
-def _place_json(place: Expected) -> Mapping[str, object]:
-    return {
-        "path": place.path,
-        **({} if place.first_line is None else {"lines": [place.first_line, place.last_line]}),
-        **({} if place.grade == 1 else {"grade": place.grade}),
-    }
+    given = _CASE.dump_python(
+        case, mode="json", by_alias=True, exclude_defaults=True, exclude={"line", "note"}
+    )
+    return {**given, "kind": case.kind}

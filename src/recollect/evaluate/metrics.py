@@ -107,9 +107,10 @@ def _discounted(grade: int, rank: int) -> float:
 def _overlap(place: Expected, hit: Hit | Repeat) -> bool:
     if place.path != hit.path:
         return False
-    if place.first_line is None or place.last_line is None:
+    if place.lines is None:
         return True
-    return hit.start_line <= place.last_line and place.first_line <= hit.end_line
+    first, last = place.lines
+    return hit.start_line <= last and first <= hit.end_line
 
 
 def mean_interval(values: Sequence[float], *, seed: int = SEED) -> Interval:
@@ -121,11 +122,9 @@ def mean_interval(values: Sequence[float], *, seed: int = SEED) -> Interval:
     return Interval(float(sample.mean()), float(low), float(high))
 
 
-def difference_interval(
-    values: Sequence[float], others: Sequence[float], *, seed: int = SEED
-) -> Interval:
+def difference_interval(values: Sequence[float], others: Sequence[float]) -> Interval:
     """Return the mean of values - others, pair by pair, with its 95 % interval."""
-    return mean_interval(np.subtract(values, others).tolist(), seed=seed)
+    return mean_interval(np.subtract(values, others).tolist())
 
 
 def auroc(higher: Sequence[float], lower: Sequence[float]) -> float | None:

@@ -36,9 +36,9 @@ def test_a_place_is_found_by_the_first_hit_that_shares_a_line_with_it() -> None:
 
     places = [
         Expected("a.md"),
-        Expected("a.md", 4, 5),
-        Expected("a.md", 9, 9),
-        Expected("a.md", 13, 20),
+        Expected("a.md", (4, 5)),
+        Expected("a.md", (9, 9)),
+        Expected("a.md", (13, 20)),
         Expected("c.md"),
     ]
 
@@ -103,7 +103,7 @@ def test_a_place_counts_once_however_many_hits_overlap_it() -> None:
 
 
 def test_one_hit_over_two_places_is_perfect_and_not_more() -> None:
-    found = marks([Expected("a.md", 1, 2), Expected("a.md", 5, 6)], [hit("a.md", 1, 9)])
+    found = marks([Expected("a.md", (1, 2)), Expected("a.md", (5, 6))], [hit("a.md", 1, 9)])
 
     assert Marks(1.0, 1.0, 1.0, 1.0, 1.0) == found
 

@@ -24,15 +24,15 @@ def read(entry: object) -> Case:
     [
         ("memory/a.md", [Expected("memory/a.md")]),
         ("./memory/a.md", [Expected("memory/a.md")]),
-        ("memory/a.md:10", [Expected("memory/a.md", 10, 10)]),
-        ("memory/a.md:10-24", [Expected("memory/a.md", 10, 24)]),
-        ("memory/a.md#L10-L24", [Expected("memory/a.md", 10, 24)]),
+        ("memory/a.md:10", [Expected("memory/a.md", (10, 10))]),
+        ("memory/a.md:10-24", [Expected("memory/a.md", (10, 24))]),
+        ("memory/a.md#L10-L24", [Expected("memory/a.md", (10, 24))]),
         ("memory/12:30 notes.md", [Expected("memory/12:30 notes.md")]),
-        (["a.md", "b.md:1-2"], [Expected("a.md"), Expected("b.md", 1, 2)]),
+        (["a.md", "b.md:1-2"], [Expected("a.md"), Expected("b.md", (1, 2))]),
         ({"path": "a.md"}, [Expected("a.md")]),
         (
             [{"path": "a.md", "lines": [3, 9], "grade": 2}, {"path": "b.md"}],
-            [Expected("a.md", 3, 9, grade=2), Expected("b.md")],
+            [Expected("a.md", (3, 9), grade=2), Expected("b.md")],
         ),
         (["a.md", "a.md"], [Expected("a.md")]),
         ([], []),
@@ -75,7 +75,7 @@ def test_a_case_may_narrow_the_search_and_say_when_it_is_asked() -> None:
 def test_what_is_written_is_read_back_the_same() -> None:
     case = Case(
         query="東京?",
-        expected=(Expected("a.md", 1, 2, grade=3), Expected("b.md")),
+        expected=(Expected("a.md", (1, 2), grade=3), Expected("b.md")),
         kind="vague",
         since=date(2026, 2, 1),
         path="memory/*",
