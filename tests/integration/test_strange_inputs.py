@@ -55,7 +55,7 @@ def test_a_place_may_have_a_line_break_in_its_name(tmp_path: Path) -> None:
     file.write_text(json.dumps({"query": "q", "expected": ["a\nb.md:3"]}), encoding="utf-8")
     [case] = read_cases(file)
 
-    assert [("a\nb.md", 3)] == [(place.path, place.first_line) for place in case.expected]
+    assert [("a\nb.md", (3, 3))] == [(place.path, place.lines) for place in case.expected]
 
 
 def test_a_line_of_a_million_spaces_in_a_file_of_facts_is_read_in_a_moment(

@@ -12,12 +12,7 @@ if TYPE_CHECKING:
 
 
 def operator_of(store: str, given: str | None) -> tuple[ModuleType, str]:
-    """Return what an operator does with a database, and its address: as given, or as `store` is.
-
-    Raises:
-        ConfigError: it is not the address of a database.
-
-    """
+    """Return what an operator does with a database, and its address: as given, or as `store` is."""
     try:
         address = parse_address(given or store)
     except ValueError as error:

@@ -96,23 +96,13 @@ def _write(file: Path, text: str, *, inside: Path | None) -> None:
 
 
 def edit_settings(text: str, changes: Mapping[str, Value | None]) -> str:
-    """Return the text of a settings file with these settings changed.
-
-    Raises:
-        ValueError: the text is not TOML, or has a form in which this cannot be done.
-
-    """
+    """Return the text of a settings file with these settings changed."""
     by_path = {tuple(name.split(".")): value for name, value in changes.items()}
     return edit_toml(text, by_path, spelling=canonical)
 
 
 def settings_in(text: str) -> dict[str, object]:
-    """Return the values in the text of a settings file by their full names.
-
-    Raises:
-        ValueError: the text is not TOML.
-
-    """
+    """Return the values in the text of a settings file by their full names."""
     return {".".join(path): value for path, value in flatten(tomllib.loads(text), canonical)}
 
 

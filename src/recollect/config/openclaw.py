@@ -143,9 +143,6 @@ def translate(file: Path, *, agent: str | None, environ: Mapping[str, str]) -> T
         agent: whose overrides apply; None is OpenClaw's default agent.
         environ: tells where OpenClaw's home is.
 
-    Raises:
-        ConfigError: the file cannot be read, or has no such agent.
-
     """
     tree = _read(file)
     agents = _agents(tree)
@@ -189,12 +186,7 @@ def translate(file: Path, *, agent: str | None, environ: Mapping[str, str]) -> T
 
 
 def _read(file: Path) -> Table:
-    """Return the whole configuration.
-
-    Raises:
-        ConfigError: the file is missing, cannot be parsed, or includes others.
-
-    """
+    """Return the whole configuration."""
     try:
         text = file.read_text(encoding="utf-8-sig")
         tree = _json5(text, file=file)

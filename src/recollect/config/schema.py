@@ -143,12 +143,7 @@ def canonical(key: str) -> str:
 
 
 def read_setting(key: str, value: object, *, origin: str) -> tuple[str, object]:
-    """Return the canonical key and the checked value.
-
-    Raises:
-        ConfigError: no such setting, or not a value for it.
-
-    """
+    """Return the canonical key and the checked value."""
     name = canonical(key)
     if name not in SETTINGS:
         import difflib  # noqa: PLC0415 - only for a mistake

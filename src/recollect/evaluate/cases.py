@@ -128,12 +128,7 @@ def count_text(cases: Sequence[Case]) -> str:
 
 
 def read_cases(file: Path, *, workspace: Path | None = None) -> tuple[Case, ...]:
-    """Return all cases of a file, which may not lead out of the workspace it is in.
-
-    Raises:
-        UsageError: the file cannot be read, has no cases, or has an invalid line.
-
-    """
+    """Return all cases of a file, which may not lead out of the workspace it is in."""
     cases = _parse_lines(_read(file, workspace), file=file)
     if not cases:
         raise UsageError(f"{file} has no cases.", action=_ONE_LINE)
@@ -189,12 +184,7 @@ def _parse_lines(text: str, *, file: Path) -> tuple[Case, ...]:
 
 
 def parse_case(text: str, *, where: str) -> Case:
-    """Return the case that JSON describes.
-
-    Raises:
-        UsageError: it is not a valid case; the message starts with `where`.
-
-    """
+    """Return the case that JSON describes."""
     try:
         case = _CASE.validate_json(text)
     except ValidationError as error:

@@ -225,12 +225,7 @@ class OpenAiBatches:
         self._provider = provider
 
     def submit(self, texts: Mapping[str, str]) -> str:
-        """Submit documents by digest and return the batch's name.
-
-        Raises:
-            ProviderError: the vendor did not accept it.
-
-        """
+        """Submit documents by digest and return the batch's name."""
         lines = (self._line(digest, _sendable(texts[digest])) for digest in sorted(texts))
         # In ASCII: some readers treat U+0085 and U+2028, allowed in JSON strings, as line ends.
         content = b"".join(json.dumps(line).encode("ascii") + b"\n" for line in lines)
@@ -239,22 +234,12 @@ class OpenAiBatches:
         return self._described(response).name
 
     def look(self, batch: str) -> BatchState:
-        """Return the state of a batch; one that the vendor no longer knows is over.
-
-        Raises:
-            ProviderError: the vendor could not be asked.
-
-        """
+        """Return the state of a batch; one that the vendor no longer knows is over."""
         raw = self._get(f"batches/{batch}")
         return BatchState(is_over=True) if raw is None else self._described(json.loads(raw))
 
     def collect(self, state: BatchState) -> Iterator[tuple[str, Vector]]:
-        """Yield the vectors of a finished batch by digest; texts that got none are left out.
-
-        Raises:
-            ProviderError: the vectors cannot be fetched.
-
-        """
+        """Yield the vectors of a finished batch by digest; texts that got none are left out."""
         path = f"files/{state.vectors}/content"
         content = self._get(path, is_json=False) if state.vectors else None
         try:
@@ -323,12 +308,7 @@ class OpenAiBatches:
         )
 
     def _described(self, description: object) -> BatchState:
-        """Read the vendor's description of a batch.
-
-        Raises:
-            ProviderBusyError: it does not describe a batch.
-
-        """
+        """Read the vendor's description of a batch."""
         name, status = _pick_text(description, "id"), _pick_text(description, "status")
         if not name or not status:
             raise self._unexpected("something else")

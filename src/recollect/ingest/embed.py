@@ -108,12 +108,7 @@ def embed_missing(  # noqa: PLR0913 - the parts that meet here
 def measure_background(
     provider: Provider, *, vectors: CachedVectors, deadline: float | None
 ) -> bool:
-    """Return whether the store knows the background of the provider's space now.
-
-    Raises:
-        ProviderError: it had to be measured, and the provider did not answer.
-
-    """
+    """Return whether the store knows the background of the provider's space now."""
     space = vectors.store.spaces().get(vectors.fingerprint)
     if space is not None and space.background is not None:
         return True

@@ -155,12 +155,7 @@ class WriterLease:
 
 
 def take(store: Store, wanted: Holder, *, is_gone: Callable[[Holder], bool]) -> Holder | None:
-    """Take the lease, unless a holder who is not gone has it; return that holder.
-
-    Raises:
-        StoreError: the store cannot be written.
-
-    """
+    """Take the lease, unless a holder who is not gone has it; return that holder."""
 
     def decide(held: Holder | None) -> Holder:
         return wanted if held is None or is_gone(held) else held

@@ -92,12 +92,7 @@ def label_of(path: str) -> str:
 
 
 def read_media(found: Found, *, now_ns: int) -> Document:
-    """Return a media file as a Document whose text is its label.
-
-    Raises:
-        UnreadableError: the file is gone, cannot be opened, is too large or is something else.
-
-    """
+    """Return a media file as a Document whose text is its label."""
     form = format_of(found.path)
     content, stat = content_of(found, max_bytes=MOST_BYTES, action=_MAKE_ROOM)
     if form is None or not form.fits(content):

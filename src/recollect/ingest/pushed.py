@@ -123,12 +123,7 @@ class PushedSource(Source):
 
 
 def read_pushed(pushed: PostgresPushed, found: Found) -> Document:
-    """Return a pushed document as files are read.
-
-    Raises:
-        UnreadableError: it is gone, or is not text.
-
-    """
+    """Return a pushed document as files are read."""
     try:
         stored, content = pushed.content(found.path)
     except NotFoundError as error:
@@ -170,12 +165,7 @@ class PushedBook:
         return [each for each in self._pushed.listed() if f"/{_HIDDEN}" not in each.path]
 
     def read(self, path: str, *, version: int | None = None) -> tuple[PushedDocument, str]:
-        """Return a document, or an earlier version of it, with its text.
-
-        Raises:
-            NotFoundError: there is none.
-
-        """
+        """Return a document, or an earlier version of it, with its text."""
         self._pushed.require_here()
         document, content = self._pushed.content(parse_path(path), version=version)
         return document, content.decode("utf-8", "replace")
@@ -186,12 +176,7 @@ class PushedBook:
         return shown_text(read_pushed(self._pushed, _found(document)))
 
     def versions(self, path: str) -> list[PushedDocument]:
-        """Return the versions of a document that are kept, the newest first.
-
-        Raises:
-            NotFoundError: there is none.
-
-        """
+        """Return the versions of a document that are kept, the newest first."""
         found = self._pushed.versions(parse_path(path))
         if not found:
             raise _no_document(path)
@@ -263,12 +248,7 @@ def _no_document(path: str) -> NotFoundError:
 
 
 def _require_text(change: PushedChange) -> None:
-    """Refuse what could not be read from a file of the same content.
-
-    Raises:
-        UsageError: it is not text.
-
-    """
+    """Refuse what could not be read from a file of the same content."""
     try:
         decoded(change.content or b"", change.path)
     except UnreadableError as error:

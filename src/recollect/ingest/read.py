@@ -1,7 +1,8 @@
 """Reads one file into a Document: its text, its front matter, the day it speaks of, its digest.
 
-It knows encodings and dates, not chunks. A file that cannot be read as text is a Failure
-with a next step, never a crash and never half a text. `excerpt` shows part of a text by lines.
+It knows encodings and dates, not chunks. A file that is gone, cannot be opened, is too large or is
+not text is an UnreadableError with a next step, never a crash and never half a text. `excerpt`
+shows part of a text by lines.
 """
 
 from __future__ import annotations
@@ -40,15 +41,7 @@ class UnreadableError(Exception):
 
 
 def read(found: Found, *, now_ns: int) -> Document:
-    """Return the file as a Document.
-
-    Args:
-        now_ns: the current time, to tell whether the file may still change unnoticed.
-
-    Raises:
-        UnreadableError: the file is gone, cannot be opened, is too large or is not text.
-
-    """
+    """Return the file as a Document."""
     if found.media:
         reason = f"is an {found.media} file of {found.stat.size_bytes:,} bytes, not text"
         raise unreadable(found.path, reason, f"Open the file itself: {found.file}")
@@ -59,12 +52,7 @@ def read(found: Found, *, now_ns: int) -> Document:
 
 
 def document_of(found: Found, content: bytes, stat: Stat, *, is_settled: bool) -> Document:
-    """Return bytes that were read, from a file or elsewhere, as a Document without private parts.
-
-    Raises:
-        UnreadableError: they are not text.
-
-    """
+    """Return bytes that were read, whatever from, as a Document without private parts."""
     # Only to read a file.
     from recollect.ingest.front_matter import front_matter  # noqa: PLC0415
     from recollect.text.private import without_private  # noqa: PLC0415
@@ -99,12 +87,7 @@ def is_settled(stat: Stat, *, now_ns: int) -> bool:
 
 
 def content_of(found: Found, *, max_bytes: int, action: str) -> tuple[bytes, Stat]:
-    """Return the bytes of a file and the stat that belongs to them.
-
-    Raises:
-        UnreadableError: the file is gone, cannot be opened or is too large.
-
-    """
+    """Return the bytes of a file and the stat that belongs to them."""
     try:
         with open_inside(found.file, found.boundary) as stream:
             # Before reading: if the file grows meanwhile, the next sync sees another stat.
@@ -124,12 +107,7 @@ def content_of(found: Found, *, max_bytes: int, action: str) -> tuple[bytes, Sta
 
 
 def decoded(content: bytes, path: str) -> str:
-    """Return the text of a file's bytes.
-
-    Raises:
-        UnreadableError: they are not text.
-
-    """
+    """Return the text of a file's bytes."""
     is_utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
         text = content.decode("utf-16" if is_utf16 else "utf-8-sig")

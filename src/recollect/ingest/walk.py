@@ -73,12 +73,7 @@ def layout_of(workspace: Path, *, options: WalkOptions) -> Layout:
 
 
 def require_notes(workspace: Path, *, options: WalkOptions) -> None:
-    """Refuse a workspace in which there is nothing to index, as one named by mistake.
-
-    Raises:
-        WorkspaceError: it has no Markdown files and no folder memory/, or cannot be listed.
-
-    """
+    """Refuse a workspace in which there is nothing to index, as one named by mistake."""
     found, failures = walk(workspace, options=options)
     if not (found or failures or (workspace / FOLDER).exists()):
         raise WorkspaceError(
@@ -87,12 +82,7 @@ def require_notes(workspace: Path, *, options: WalkOptions) -> None:
 
 
 def find_matching(workspace: Path, pattern: str) -> list[Found]:
-    """Return the files of any kind in a workspace that match a glob; no link leads out of it.
-
-    Raises:
-        WorkspaceError: the folder does not exist.
-
-    """
+    """Return the files of any kind in a workspace that match a glob; no link leads out of it."""
     root = _real_folder(workspace)
     parts = Path(pattern).parts
     fixed = list(takewhile(lambda part: not _MAGIC.search(part), parts))
@@ -344,12 +334,7 @@ def _templates_of_vault(folder: Path) -> list[str]:
 
 
 def locate(path: str, *, workspace: Path, options: WalkOptions) -> Found:
-    """Return the memory file with this path, relative to the workspace or absolute.
-
-    Raises:
-        NotFoundError: the file does not exist, or is not a memory file.
-
-    """
+    """Return the memory file with this path, relative to the workspace or absolute."""
     found, failures = walk(workspace, options=options)
     wanted = os.path.relpath(os.path.normpath(workspace / path), workspace).replace(os.sep, "/")
     for each in found:

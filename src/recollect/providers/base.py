@@ -1,4 +1,8 @@
-"""What a model is: the protocols of Provider, Reranker and Chat, and their records."""
+"""What a model is: the protocols of Provider, Reranker and Chat, and their records.
+
+What asks a model, or prepares to, raises a ProviderError if there is no answer. RequestRefusedError
+means these texts, or so many of them: fewer may work.
+"""
 
 from __future__ import annotations
 
@@ -49,21 +53,10 @@ class Provider(Protocol):
         """Return how much of a text the model understands, from 0 to 1."""
 
     def prepare(self) -> None:
-        """Make sure that texts can be embedded.
-
-        Raises:
-            ProviderError: texts cannot be embedded now.
-
-        """
+        """Make sure that texts can be embedded."""
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Vectors:
-        """Return one vector per text. Several threads may call it, within the limits.
-
-        Raises:
-            RequestRefusedError: not these texts, or not so many; fewer may work.
-            ProviderError: the texts could not be embedded.
-
-        """
+        """Return one vector per text. Several threads may call it, within the limits."""
 
     def close(self) -> None:
         """Release all resources; threads waiting in `embed` return."""
@@ -74,13 +67,7 @@ class EmbedsPatiently(Protocol):
     """A provider on a server, which may be busy or still loading its model."""
 
     def embed_patiently(self, texts: Sequence[str], *, role: Role) -> Vectors:
-        """Do the same as `embed`, with the patience of an index run whatever the role.
-
-        Raises:
-            RequestRefusedError: not these texts, or not so many; fewer may work.
-            ProviderError: the texts could not be embedded.
-
-        """
+        """Do the same as `embed`, with the patience of an index run whatever the role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,19 +105,10 @@ class ReadsWords(Protocol):
         A code has one bit per dimension, the sign of a word's state. Equal words share one, and
         function words and punctuation are left out, unless a text has nothing else. A text has
         none if the model that reads its language has no states of words.
-
-        Raises:
-            ProviderError: the texts could not be embedded.
-
         """
 
     def embed_question(self, text: str) -> EmbeddedQuestion:
-        """Return the vector of a question, as `embed` does, and its words.
-
-        Raises:
-            ProviderError: the question could not be embedded.
-
-        """
+        """Return the vector of a question, as `embed` does, and its words."""
 
 
 def word_reader(provider: Provider) -> ReadsWords | None:
@@ -154,13 +132,7 @@ class EmbedsMedia(Protocol):
     """A provider that embeds images and recordings into the same space as texts."""
 
     def embed_media(self, media: Sequence[Media]) -> Vectors:
-        """Return one vector per file. Several threads may call it, within the limits.
-
-        Raises:
-            RequestRefusedError: not these files, or not so many; fewer may work.
-            ProviderError: the files could not be embedded.
-
-        """
+        """Return one vector per file. Several threads may call it, within the limits."""
 
     def media_tokens(self, media: Media) -> int:
         """Return how many tokens a file counts, as far as that is known."""
@@ -173,12 +145,7 @@ class Reranker(Protocol):
         """Return how much of a text the model understands, from 0 to 1."""
 
     def prepare(self) -> None:
-        """Make sure that texts can be judged.
-
-        Raises:
-            ProviderError: texts cannot be judged now.
-
-        """
+        """Make sure that texts can be judged."""
 
     def score(
         self, question: str, passages: Sequence[str], *, deadline: float | None
@@ -187,10 +154,6 @@ class Reranker(Protocol):
 
         The most important passages come first: those not begun at the `deadline`, a time of the
         monotonic clock, are left out.
-
-        Raises:
-            ProviderError: the passages could not be judged.
-
         """
 
     def close(self) -> None:
@@ -222,12 +185,7 @@ class Chat(Protocol):
         """Return the model's name."""
 
     def prepare(self) -> None:
-        """Check that the model can be asked; nothing is sent.
-
-        Raises:
-            ProviderSetupError: the key is missing or cannot be sent.
-
-        """
+        """Check that the model can be asked; nothing is sent."""
 
     def complete(
         self, prompt: str, *, system: str = "", max_tokens: int, temperature: float, seconds: float
@@ -235,11 +193,6 @@ class Chat(Protocol):
         """Return what the model writes, within `seconds` for all attempts together.
 
         Resolving a host name may take longer. Models that take no temperature get none.
-
-        Raises:
-            RequestRefusedError: the model or the server declines to answer this.
-            ProviderError: there is no answer for another reason.
-
         """
 
     def close(self) -> None:

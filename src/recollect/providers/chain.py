@@ -218,12 +218,7 @@ class Chain:
         )
 
     def _ask_first(self, provider: Provider, held: Fingerprint | None, *, texts: int) -> None:
-        """Ask whether the first texts may go to a server.
-
-        Raises:
-            ProviderSetupError: they may not.
-
-        """
+        """Ask whether the first texts may go to a server."""
         space = provider.fingerprint
         name = space.provider
         is_first = held is None or (held.provider, held.endpoint) != (name, space.endpoint)
@@ -321,11 +316,6 @@ def _address(provider: Provider) -> str | None:
 
 
 def _try_out(provider: Provider) -> None:
-    """Embed one text if a server does it, within the time limit of a question.
-
-    Raises:
-        ProviderError: it does not work now; the next provider may.
-
-    """
+    """Embed one text if a server does it, within the time limit of a question."""
     if isinstance(provider, EmbedsPatiently):
         provider.embed([_TRIAL], role=Role.QUERY)

@@ -29,12 +29,7 @@ def begin(work: Callable[[], Answer]) -> Future[Answer]:
 
 
 def within(seconds: float, work: Callable[[], Answer]) -> Answer:
-    """Return what the work returns. If that takes longer, it continues in its own thread.
-
-    Raises:
-        ProviderBusyError: it took longer.
-
-    """
+    """Return what the work returns. If that takes longer, it continues in its own thread."""
     try:
         return begin(work).result(seconds)
     except TimeoutError:

@@ -206,12 +206,7 @@ def _joined(parts: Sequence[EmbeddedPart]) -> Vector:
 
 
 def open_gguf(path: Path) -> GgufProvider:
-    """Return the provider of a GGUF file; its weights are not loaded yet.
-
-    Raises:
-        ModelUnavailableError: the file cannot be read, or is not a GGUF file.
-
-    """
+    """Return the provider of a GGUF file; its weights are not loaded yet."""
     header = read_header(path)
     # Either may name the model: names are entered by hand, and files are renamed.
     prompts = prompts_of(f"{header.name or ''} {path.stem}".replace(" ", "-"))

@@ -301,13 +301,7 @@ def _unit(vector: npt.NDArray[np.floating[Any]]) -> Vector:
 
 
 def open_local(options: ProviderOptions) -> Provider:
-    """Return the provider of the default models or of the user's own; nothing is loaded yet.
-
-    Raises:
-        ModelUnavailableError: the user's own model cannot be used.
-        ProviderSetupError: no local model has that name.
-
-    """
+    """Return the provider of the default models or of the user's own; nothing is loaded yet."""
     path = options.model_path.expanduser() if options.model_path else None
     if path is not None and path.suffix.lower() == SUFFIX:
         return open_gguf(path)

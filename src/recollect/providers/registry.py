@@ -21,12 +21,7 @@ def open_provider(name: str, options: ProviderOptions) -> Provider:
 
 
 def open_chat(options: ChatOptions) -> Chat:
-    """Return the language model of the named provider; nothing is sent.
-
-    Raises:
-        ProviderSetupError: no provider is set, or it does not exist.
-
-    """
+    """Return the language model of the named provider; nothing is sent."""
     if options.provider is None:
         raise _no_chat()
     if options.provider not in CHATS:
@@ -38,12 +33,7 @@ def open_chat(options: ChatOptions) -> Chat:
 
 
 def prepared_chat(chat: Chat | None) -> Chat:
-    """Return the configured chat once it is ready to be asked.
-
-    Raises:
-        ProviderSetupError: no language model is configured, or its key is missing.
-
-    """
+    """Return the configured chat once it is ready to be asked."""
     if chat is None:
         raise _no_chat()
     chat.prepare()

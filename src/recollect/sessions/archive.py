@@ -87,12 +87,7 @@ class Archive:
             delete_file(found.file)
 
     def forgotten(self) -> frozenset[str]:
-        """Return the stored paths of transcripts that must not be indexed again.
-
-        Raises:
-            StoreError: the list is damaged.
-
-        """
+        """Return the stored paths of transcripts that must not be indexed again."""
         file = self.folder / _FORGOTTEN
         try:
             listed = json.loads(file.read_text(encoding="utf-8"))

@@ -76,12 +76,7 @@ def is_export(place: Path) -> bool:
 
 
 def conversations_of(place: Path) -> Iterator[Conversation | str]:
-    """Yield the conversations of an export, or for one that cannot be used, why.
-
-    Raises:
-        UsageError: it is damaged, too large, or no export of ChatGPT or claude.ai.
-
-    """
+    """Yield the conversations of an export, or for one that cannot be used, why."""
     known = 0
     for text in _texts(place):
         for entry in _entries(text, place):

@@ -102,12 +102,7 @@ class FoundTranscript:
 
 
 def default_roots(home: Path, *, environ: Mapping[str, str]) -> list[Root]:
-    """Return the folders where the agents keep their transcripts.
-
-    Args:
-        environ: variables that move them: `OPENCLAW_STATE_DIR`, `CLAUDE_CONFIG_DIR`, `CODEX_HOME`.
-
-    """
+    """Return the folders where the agents keep their transcripts."""
     openclaw = Path(environ.get("OPENCLAW_STATE_DIR") or home / ".openclaw")
     claude = Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
     codex = Path(environ.get("CODEX_HOME") or home / ".codex")
@@ -336,9 +331,6 @@ def read_header(file: Path, *, form: TranscriptFormat | None = None) -> Header |
     Args:
         file: the transcript. A compressed one is identified by its name.
 
-    Raises:
-        OSError: it cannot be read.
-
     """
     if file.name.endswith(COMPRESSED):
         return Header(TranscriptFormat.OPENCLAW)  # no other agent compresses
@@ -357,12 +349,7 @@ def read_header(file: Path, *, form: TranscriptFormat | None = None) -> Header |
 
 
 def title_of(found: FoundTranscript) -> str:
-    """Return the title of an exported conversation; empty for other transcripts.
-
-    Raises:
-        OSError: the file cannot be read.
-
-    """
+    """Return the title of an exported conversation; empty for other transcripts."""
     if found.format not in _EXPORTED:
         return ""
     with open_transcript(found.file) as stream:
@@ -379,9 +366,6 @@ def is_of_workspace(found: FoundTranscript, *, workspace: Path, agent: str | Non
 
     Args:
         agent: OpenClaw agent of that workspace, if it has one.
-
-    Raises:
-        OSError: the file had to be read and cannot be.
 
     """
     if found.agent is not None and agent is not None:

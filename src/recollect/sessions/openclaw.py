@@ -285,12 +285,7 @@ def exclusion_of(*keys: object, with_scheduled: bool = True) -> str:
 
 
 def excluded_sessions(index: Row) -> dict[str, str]:
-    """Return the ids of excluded sessions, each with the reason.
-
-    Args:
-        index: the content of `sessions.json`: session key → entry.
-
-    """
+    """Return the ids of excluded sessions, each with the reason."""
     found: dict[str, str] = {}
     for key in index:
         entry = mapping(index, key)
@@ -304,12 +299,7 @@ def excluded_sessions(index: Row) -> dict[str, str]:
 
 
 def inherited_exclusion(key: str, index: Row) -> str:
-    """Return why a session or one that spawned it is excluded; empty if none is.
-
-    Args:
-        index: session key → entry, with the keys of its parents.
-
-    """
+    """Return why a session or one that spawned it is excluded; empty if none is."""
     waiting = [key]
     visited: set[str] = set()
     while waiting and len(visited) < _MAX_GENERATIONS:

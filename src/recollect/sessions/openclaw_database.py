@@ -99,12 +99,7 @@ def list_sessions(file: Path) -> list[StoredSession] | Failure:
 
 
 def read_session(file: Path, session: str) -> list[str]:
-    """Return the rows of a conversation in order, each the JSON of a transcript's line.
-
-    Raises:
-        OSError: the database or a row of it cannot be read.
-
-    """
+    """Return the rows of a conversation in order, each the JSON of a transcript's line."""
 
     def rows(connection: apsw.Connection) -> list[str]:
         columns = _columns(connection, _ROWS)
@@ -125,12 +120,7 @@ class _UnknownSchemaError(Exception):
 
 
 def _read(file: Path, work: Callable[[apsw.Connection], Outcome]) -> Outcome:
-    """Return what a function reads in a database whose schema is known.
-
-    Raises:
-        OSError: it cannot be read.
-
-    """
+    """Return what a function reads in a database whose schema is known."""
     import apsw  # noqa: PLC0415 - heavy, and most memories have no such database
 
     for _ in range(_ATTEMPTS):

@@ -33,12 +33,7 @@ _FIRST_MILLISECONDS = 1e11
 
 
 def open_transcript(file: Path) -> BinaryIO:
-    """Open a file for reading, but not through a link.
-
-    Raises:
-        OSError: it does not exist, or must not be read.
-
-    """
+    """Open a file for reading, but not through a link."""
     if file.is_symlink():
         raise RefusedError("is a symbolic link")
     return open_inside(file, file.parent)
@@ -82,12 +77,7 @@ class DamagedError(OSError):
 
 
 def unpack(packed: BinaryIO | bytes, *, limit: int = MAX_BYTES) -> bytes:
-    """Return decompressed content.
-
-    Raises:
-        DamagedError: it is damaged, or larger than the limit.
-
-    """
+    """Return decompressed content."""
     import zstandard  # noqa: PLC0415 - few transcripts are compressed
 
     reader = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)

@@ -62,12 +62,7 @@ def reader_of(form: TranscriptFormat, *, is_archive: bool) -> TranscriptReader:
 
 
 def read_transcript(found: FoundTranscript) -> tuple[Transcript, Stat]:
-    """Return a conversation, and the stat from before it was read.
-
-    Raises:
-        UnreadableError: it is gone, or cannot be read.
-
-    """
+    """Return a conversation, and the stat from before it was read."""
     reader = reader_of(found.format, is_archive=is_archive_name(found.name))
     try:
         if found.session:
@@ -207,12 +202,7 @@ class SessionSource(Source):
         return path.startswith(f"{_TOP}/")
 
     def excerpt(self, path: str, *, start_line: int, lines: int) -> Excerpt:
-        """Return what was said in some lines of a transcript.
-
-        Raises:
-            NotFoundError: the transcript does not exist or cannot be read.
-
-        """
+        """Return what was said in some lines of a transcript."""
         self.find()
         found = self._transcripts.get(path)
         if found is None:

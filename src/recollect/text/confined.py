@@ -7,6 +7,8 @@ written through this module. It decides by two rules:
 - what a path leads to, with all links resolved, is inside the folder;
 - it is a regular file of at most a given size.
 
+What breaks them raises RefusedError, and what `open` would not open an OSError like its own.
+
 The resolved path is then opened folder by folder without following links, so what was checked is
 what is read. A folder that the user named is trusted itself, and may be reached by a link.
 """
@@ -67,12 +69,7 @@ def is_inside(real: Path | str, folder: Path | str) -> bool:
 
 
 def resolve_inside(path: Path, root: Path) -> Path:
-    """Return what a path leads to; it need not exist.
-
-    Raises:
-        RefusedError: it leads out of the folder, or to neither a regular file nor a folder.
-
-    """
+    """Return what a path leads to; it need not exist."""
     real = os.path.realpath(path)
     if not is_inside(real, os.path.realpath(root)):
         raise RefusedError(f"is a link that leaves the folder: {real}")
@@ -86,36 +83,18 @@ def resolve_inside(path: Path, root: Path) -> Path:
 
 
 def open_inside(path: Path, root: Path) -> BinaryIO:
-    """Open a regular file for reading.
-
-    Raises:
-        RefusedError: it leads out of the folder, or is not a regular file.
-        OSError: it does not exist or cannot be opened.
-
-    """
+    """Open a regular file for reading."""
     return _checked(os.fdopen(_open_inside(path, root), "rb"))
 
 
 def read_inside(path: Path, root: Path, *, max_bytes: int) -> bytes:
-    """Return the content of a regular file.
-
-    Raises:
-        RefusedError: it leads out of the folder, is not a regular file or is too large.
-        OSError: it does not exist or cannot be read.
-
-    """
+    """Return the content of a regular file."""
     with open_inside(path, root) as stream:
         return read_bounded(stream, max_bytes=max_bytes)
 
 
 def read_regular(path: Path, *, max_bytes: int) -> bytes:
-    """Return the content of a regular file that the user named, wherever it is.
-
-    Raises:
-        RefusedError: it is not a regular file, or is too large.
-        OSError: it does not exist or cannot be read.
-
-    """
+    """Return the content of a regular file that the user named, wherever it is."""
     with _checked(os.fdopen(os.open(path, _READ), "rb")) as stream:
         return read_bounded(stream, max_bytes=max_bytes)
 
@@ -125,11 +104,6 @@ def read_named(path: Path, workspace: Path | None, *, max_bytes: int) -> bytes:
 
     It may be anywhere, and a pipe. But one in the workspace is the workspace's: the name does not
     show that it is a link.
-
-    Raises:
-        RefusedError: it is in the workspace and leads out of it, or it is too large.
-        OSError: it does not exist or cannot be read.
-
     """
     if workspace is not None and _is_named_inside(path, workspace):
         return read_inside(path, workspace, max_bytes=max_bytes)
@@ -141,12 +115,7 @@ def read_named(path: Path, workspace: Path | None, *, max_bytes: int) -> bytes:
 
 
 def check_named(path: Path, workspace: Path) -> None:
-    """Check a file or folder that the user named for a command; see `read_named`.
-
-    Raises:
-        RefusedError: it is in the workspace and leads out of it, or is not a regular file.
-
-    """
+    """Check a file or folder that the user named for a command; see `read_named`."""
     if _is_named_inside(path, workspace):
         resolve_inside(path, workspace)
 
@@ -161,12 +130,7 @@ def _is_named_inside(path: Path, folder: Path) -> bool:
 
 
 def read_bounded(stream: BinaryIO, *, max_bytes: int) -> bytes:
-    """Return the rest of a file.
-
-    Raises:
-        TooLargeError: it is longer than `max_bytes`.
-
-    """
+    """Return the rest of a file."""
     size = os.fstat(stream.fileno()).st_size
     # Not max_bytes at once: that much memory would be reserved for every note.
     content = stream.read(size + 1) if size <= max_bytes else b""
@@ -208,10 +172,6 @@ def scan_inside(folder: Path | str, root: Path) -> Iterator[Iterator[os.DirEntry
         folder: with all links resolved, as is `root`: no link is followed.
         root: the folder that it is in.
 
-    Raises:
-        RefusedError: a part of the path has become a link.
-        OSError: it does not exist or cannot be listed.
-
     """
     if not _HAS_FOLDER_DESCRIPTORS:
         with os.scandir(resolve_inside(Path(folder), root)) as entries:
@@ -230,26 +190,14 @@ def scan_inside(folder: Path | str, root: Path) -> Iterator[Iterator[os.DirEntry
 
 
 def make_folder_inside(folder: Path, root: Path) -> Path:
-    """Create a folder with its missing parents; return where it really is.
-
-    Raises:
-        RefusedError: it leads out of the folder `root`.
-        OSError: it cannot be created.
-
-    """
+    """Create a folder with its missing parents; return where it really is."""
     real = resolve_inside(folder, root)
     make_folder(real)
     return real
 
 
 def replace_inside(path: Path, content: bytes, root: Path) -> None:
-    """Replace the content of a file, or create it with its folder.
-
-    Raises:
-        RefusedError: it leads out of the folder, or is not a regular file.
-        OSError: it cannot be written; its old content is intact.
-
-    """
+    """Replace the content of a file, or create it with its folder."""
     real = resolve_inside(path, root)
     make_folder_inside(real.parent, root)
     replace_file(real, content, follow_links=False)

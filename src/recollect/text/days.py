@@ -1,5 +1,6 @@
 """Days: those that people write (2026-02-01, 7d, last week), and those of a moment.
 
+A text that names no day is a ValueError, and a QueryError where a caller of the library means one.
 Years 1 and 9999 have an end that no time zone shows.
 """
 
@@ -27,12 +28,7 @@ COMING_EXAMPLES = "2027-02-01, or 90d for 90 days from now"
 
 
 def parse_day(text: str) -> date:
-    """Return the day that a text names; of a week, month or year its first day.
-
-    Raises:
-        ValueError: it does not name a day.
-
-    """
+    """Return the day that a text names; of a week, month or year its first day."""
     text = text.strip().lower()
     if len(text) > MAX_DAY_CHARS:
         raise ValueError("The text is too long for a day.")
@@ -55,12 +51,7 @@ def _named_day(text: str, today: date) -> date | None:
 
 
 def parse_coming_day(text: str) -> date:
-    """Return the day that a text names, which is not over; 7d counts from today on.
-
-    Raises:
-        ValueError: it does not name such a day.
-
-    """
+    """Return the day that a text names, which is not over; 7d counts from today on."""
     text = text.strip().lower()
     today = datetime.now(tz=UTC).astimezone().date()
     if counted := _COUNTED.fullmatch(text):
@@ -83,12 +74,7 @@ def start_of(day: date | None) -> datetime | None:
 
 
 def day_of(value: date | str | None) -> date | None:
-    """Return the day that a caller means by a date, a moment or a text.
-
-    Raises:
-        QueryError: it does not name a day.
-
-    """
+    """Return the day that a caller means by a date, a moment or a text."""
     if isinstance(value, datetime):
         return local_day(value)
     if value is None or isinstance(value, date):
@@ -102,12 +88,7 @@ def day_of(value: date | str | None) -> date | None:
 
 
 def moment_of(value: date | str | None) -> datetime | None:
-    """Return the moment that a caller means: of a day its end, in the local time zone.
-
-    Raises:
-        QueryError: a text names neither a moment nor a day.
-
-    """
+    """Return the moment that a caller means: of a day its end, in the local time zone."""
     if isinstance(value, str) and "T" in value:
         try:
             value = datetime.fromisoformat(value)

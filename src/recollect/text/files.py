@@ -3,6 +3,8 @@
 A reader sees the old content or the new, never half of it. A killed process leaves the old file
 untouched, and at most a hidden temporary file beside it, which the next write removes.
 
+If a file cannot be written, an OSError says so and its old content is intact.
+
 Everything that Recollect keeps for itself is private: 0600 in folders of 0700 from the moment it
 is created, whatever the umask. Files that people share (notes, facts, a workspace's settings)
 follow the umask when they are created and keep their mode afterwards.
@@ -59,10 +61,6 @@ def make_private_folder(folder: Path) -> None:
     """Create a folder and its missing parents, for their owner only.
 
     An existing folder keeps its mode.
-
-    Raises:
-        OSError: it cannot be created.
-
     """
     make_folder(folder, mode=_OWNER_ONLY_FOLDER)
 
@@ -71,10 +69,6 @@ def make_folder(folder: Path, *, mode: int = _ANYONES_FOLDER) -> None:
     """Create a folder and its missing parents; they are on disk before anything is put in them.
 
     An existing folder keeps its mode.
-
-    Raises:
-        OSError: it cannot be created.
-
     """
     # `Path.mkdir` would create the parents with another mode, and flush nothing.
     missing = [each for each in (folder, *folder.parents) if not each.is_dir()]
@@ -84,23 +78,13 @@ def make_folder(folder: Path, *, mode: int = _ANYONES_FOLDER) -> None:
 
 
 def delete_file(file: Path) -> None:
-    """Remove a file for good: a power loss does not bring it back.
-
-    Raises:
-        OSError: it cannot be removed.
-
-    """
+    """Remove a file for good: a power loss does not bring it back."""
     file.unlink(missing_ok=True)
     _flush_names(file.parent)
 
 
 def make_private_file(file: Path) -> None:
-    """Create an empty file for its owner only, or restrict an existing one.
-
-    Raises:
-        OSError: it cannot be created.
-
-    """
+    """Create an empty file for its owner only, or restrict an existing one."""
     try:
         os.close(os.open(file, _CREATE, _OWNER_ONLY))
     except FileExistsError:
@@ -134,12 +118,7 @@ def open_to_others(folder: Path) -> list[Path]:
 def replace_file(
     file: Path, content: bytes, *, private: bool = False, follow_links: bool = True
 ) -> None:
-    """Replace the content of a file, or create it. See `replacing` for the arguments.
-
-    Raises:
-        OSError: the file cannot be written; its old content is intact.
-
-    """
+    """Replace the content of a file, or create it. See `replacing` for the arguments."""
     with replacing(file, private=private, follow_links=follow_links) as staged:
         staged.write_bytes(content)
 
@@ -156,9 +135,6 @@ def replacing(file: Path, *, private: bool = False, follow_links: bool = True) -
         private: make the file readable by its owner only, even if it was not before.
         follow_links: replace what a link points to. If False, replace the link itself: following
             one in a folder that came from elsewhere could overwrite a stranger's file.
-
-    Raises:
-        OSError: the file cannot be written; its old content is intact.
 
     """
     with _staging(file, private=private, follow_links=follow_links) as staged:
@@ -278,10 +254,6 @@ def remove_leftovers(folder: Path, *, of: str = "") -> None:
     """Remove the temporary files of killed processes from a folder; those in use stay.
 
     The folder may be missing. `of` names the file whose temporary files are removed; empty: any.
-
-    Raises:
-        OSError: one cannot be removed.
-
     """
     for leftover in leftovers(folder, of=of):
         _remove_unused(leftover)

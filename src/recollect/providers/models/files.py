@@ -1,6 +1,7 @@
 """Reads a model's files, from the package `recollect_models` or a configured folder.
 
-Files are checked against the manifest's SHA-256 whenever they are loaded (20 ms for 34 MB).
+Files are checked against the manifest's SHA-256 whenever they are loaded (20 ms for 34 MB). One
+that is missing, unreadable or another one is a ModelUnavailableError.
 """
 
 from __future__ import annotations
@@ -24,12 +25,7 @@ _SAMPLE_BYTES = 1 << 16
 
 
 def models_folder() -> Path:
-    """Return the folder of the installed models, whose code is not run.
-
-    Raises:
-        ModelUnavailableError: the package is not installed.
-
-    """
+    """Return the folder of the installed models, whose code is not run."""
     spec = find_spec(_PACKAGE)
     if spec is None or spec.origin is None:
         raise ModelUnavailableError(
@@ -40,16 +36,7 @@ def models_folder() -> Path:
 
 
 def read_model(manifest: Manifest, folder: Path | None) -> dict[str, bytes]:
-    """Return the files of a model by name. What is hashed is what is loaded: each is opened once.
-
-    Args:
-        manifest: which model.
-        folder: a folder that the user named; None is the installed package.
-
-    Raises:
-        ModelUnavailableError: a file is missing, is not the published one, or cannot be read.
-
-    """
+    """Return the files of a model by name; what is hashed is what is loaded."""
     return {file.name: _published(manifest, folder, file) for file in manifest.files}
 
 
@@ -67,10 +54,6 @@ def sample_digest(path: Path) -> str:
 
     It tells weights apart in milliseconds; a full digest would cost a second at every start.
     Training changes every tensor, so the blocks differ. It proves identity, not integrity.
-
-    Raises:
-        OSError: the file cannot be read.
-
     """
     size_bytes = path.stat().st_size
     digest = hashlib.sha256(str(size_bytes).encode())

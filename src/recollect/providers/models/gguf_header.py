@@ -78,12 +78,7 @@ class _MalformedError(Exception):
 
 
 def read_header(path: Path) -> GgufHeader:
-    """Return what a GGUF file says about its model.
-
-    Raises:
-        ModelUnavailableError: the file cannot be read or is not a GGUF model.
-
-    """
+    """Return what a GGUF file says about its model."""
     action = "Set local.model_path to a GGUF file of an embedding model, or download it again."
     try:
         with path.open("rb") as stream:

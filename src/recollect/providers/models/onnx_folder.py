@@ -53,12 +53,7 @@ def is_own(folder: Path) -> bool:
 
 
 def describe(folder: Path) -> EmbeddingManifest:
-    """Return a manifest of the folder's model.
-
-    Raises:
-        ModelUnavailableError: a file is missing or cannot be used.
-
-    """
+    """Return a manifest of the folder's model."""
     vocabulary = _check_files(folder)
     _check_modules(folder)
     config = _JsonFile.read(folder, _CONFIG)

@@ -40,12 +40,7 @@ class HttpClient:
     """Sends requests and keeps connections for the next ones. Safe to use from several threads."""
 
     def __init__(self) -> None:
-        """Open the client.
-
-        Raises:
-            ProviderSetupError: the environment names an unusable proxy or certificate.
-
-        """
+        """Open the client."""
         self._client = _client()
         self._loop = asyncio.new_event_loop()
         self._is_closed = False

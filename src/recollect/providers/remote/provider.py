@@ -200,12 +200,7 @@ class RemoteProvider:
         return self.check(rows, count=count)
 
     def check(self, rows: Sequence[Sequence[float]], *, count: int) -> Vectors:
-        """Return the rows as unit vectors.
-
-        Raises:
-            VectorsRejectedError: wrong number of rows, wrong or unequal length, or not numbers.
-
-        """
+        """Return the rows as unit vectors."""
         if len(rows) != count:
             raise self._rejected(f"{len(rows)} vectors for {count} texts")
         try:

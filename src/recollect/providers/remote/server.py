@@ -140,12 +140,7 @@ class ModelServer:
         return self.base_url == self._vendor.base_url.rstrip("/")
 
     def key(self) -> str | None:
-        """Return the key to send; None if none is needed.
-
-        Raises:
-            ProviderSetupError: the key is missing or cannot be sent.
-
-        """
+        """Return the key to send; None if none is needed."""
         reference, setting = self._options.api_key, f"{self._options.section}.api_key"
         if reference is not None and not is_reference(reference):
             raise ProviderSetupError(
@@ -184,12 +179,7 @@ class ModelServer:
         return hide_key(text, key=self._key)[:_QUOTED_CHARS]
 
     def post(self, path: str, body: object, *, patience: Patience) -> object:
-        """Send a JSON body and return the parsed response.
-
-        Raises:
-            ProviderError: the request failed; the subclass says what to do.
-
-        """
+        """Send a JSON body and return the parsed response."""
         content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
         request = _Request("POST", path, content, _JSON, is_json=True)
         return self._send(request, patience=patience)[1]
@@ -204,12 +194,7 @@ class ModelServer:
         headers: Mapping[str, str] | None = None,
         is_json: bool = True,
     ) -> bytes:
-        """Send a request and return the body of its response.
-
-        Raises:
-            ProviderError: the request failed; the subclass says what to do.
-
-        """
+        """Send a request and return the body of its response."""
         request = _Request(method, path, content, headers or {}, is_json=is_json)
         return self._send(request, patience=patience)[0]
 
