@@ -43,6 +43,8 @@ class Found(NamedTuple):
     source: SourceKind = SourceKind.MEMORY
     media: Modality | None = None
     """Kind of media file; None for a text."""
+    command: str = ""
+    """The user's command that turns it into text; empty for a text."""
     real: str = ""
     """Its path with all links resolved, which identifies a file that was searched for."""
 

@@ -6,12 +6,14 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from recollect.records import dataclass
-from recollect.text.setting import paths, setting, switch, user_setting, whole
+from recollect.text.setting import endings, paths, plain, setting, switch, user_setting, whole
 from recollect.text.terms import TERMS_VERSION
+from recollect.types import digest_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+NOTE_SUFFIX = ".md"
 CHUNK_VERSION = 12
 """Raise it when equal documents and options give other chunks than before."""
 
@@ -26,6 +28,18 @@ class WalkOptions:
     """Absolute, below `~` or relative to the workspace."""
     exclude: tuple[str, ...] = setting("exclude", (), paths, "globs of files to leave out")
     """Matched against stored paths; a folder that matches is left out with all it contains."""
+    text_files: tuple[str, ...] = setting(
+        "text_files", (), endings, "endings of other text files to index: .txt,.org,.rst,.adoc"
+    )
+    command: str = user_setting(
+        "preprocess.command",
+        "",
+        plain,
+        "command that prints a file as text; it gets the path, and the file on standard input",
+    )
+    command_files: tuple[str, ...] = user_setting(
+        "preprocess.files", (), endings, "endings of the files to index by that command: .pdf"
+    )
     media: bool = user_setting(
         "multimodal.enabled",
         False,
@@ -37,6 +51,15 @@ class WalkOptions:
     """Whether the extra paths may not lead out of the workspace: its own file names them."""
     user_home: Path | None = None
     """Never indexed as a whole, and neither is a folder above it."""
+
+    def is_text(self, name: str) -> bool:
+        """Return whether a file is read as text, by its name."""
+        return name.lower().endswith((NOTE_SUFFIX, *self.text_files))
+
+    def command_for(self, name: str) -> str:
+        """Return the command that turns a file into text; empty if none does."""
+        is_wanted = bool(self.command_files) and name.lower().endswith(self.command_files)
+        return self.command if is_wanted and not self.is_text(name) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,4 +85,7 @@ class IngestOptions:
     @property
     def recipe(self) -> str:
         """Return the identity of the chunking and term rules."""
-        return f"c{CHUNK_VERSION}.{self.chunk.tokens}.{self.chunk.overlap}-t{TERMS_VERSION}"
+        command = self.walk.command
+        made_by = f"-p{digest_of(command.encode())[:8]}" if command else ""
+        size = f"{self.chunk.tokens}.{self.chunk.overlap}"
+        return f"c{CHUNK_VERSION}.{size}-t{TERMS_VERSION}{made_by}"

@@ -30,6 +30,10 @@ MAX_FILE_BYTES = 16 * 1024 * 1024
 _SETTLING_NS = 2_000_000_000
 """Coarsest time stamp of a common file system (FAT): within it two writes look like one."""
 
+PREPROCESS_SECONDS = 30
+"""Time a command has to turn a file into text: a long PDF takes one, and a search waits for it."""
+_CHECK = "Run the command of preprocess.command by hand: it gets the path, and the file on stdin."
+
 
 class UnreadableError(Exception):
     """A file that cannot be indexed, with what to tell the user."""
@@ -48,7 +52,50 @@ def read(found: Found, *, now_ns: int) -> Document:
     content, stat = content_of(
         found, max_bytes=MAX_FILE_BYTES, action="Split it into several files, or exclude it."
     )
+    if found.command:
+        content = _preprocessed(found, content)
     return document_of(found, content, stat, is_settled=is_settled(stat, now_ns=now_ns))
+
+
+def _preprocessed(found: Found, content: bytes) -> bytes:
+    """Return what the command makes of a file; raise UnreadableError if it fails.
+
+    Threat: only the user's own settings name the command. The file comes on its standard input,
+    opened as every file is; something else may be at its path by then.
+    """
+    # Rarely used.
+    import shlex  # noqa: PLC0415
+    import subprocess  # noqa: PLC0415
+    from tempfile import TemporaryFile  # noqa: PLC0415
+
+    try:
+        # Files, not pipes: a process that the command started could keep those open for ever.
+        with TemporaryFile() as given, TemporaryFile() as made, TemporaryFile() as said:
+            given.write(content)
+            given.seek(0)
+            command = [*shlex.split(found.command), str(found.file)]
+            done = subprocess.run(  # noqa: S603 - the user's own command, without a shell
+                command,
+                stdin=given,
+                stdout=made,
+                stderr=said,
+                timeout=PREPROCESS_SECONDS,
+                check=False,
+            )
+            for stream in (made, said):
+                stream.seek(0)
+            text, errors = made.read(MAX_FILE_BYTES + 1), said.read(400).decode("utf-8", "replace")
+    except subprocess.TimeoutExpired as error:
+        reason = f"was not turned into text within {PREPROCESS_SECONDS} seconds"
+        raise unreadable(found.path, reason, _CHECK) from error
+    except (OSError, ValueError) as error:  # no such program; a quote without its partner
+        raise unreadable(found.path, f"cannot be turned into text: {error}", _CHECK) from error
+    if done.returncode:
+        why = " ".join(errors.split()) or f"the command ended with {done.returncode}"
+        raise unreadable(found.path, f"cannot be turned into text: {why}", _CHECK)
+    if len(text) > MAX_FILE_BYTES:
+        raise unreadable(found.path, "is too large as text", "Exclude it.")
+    return text
 
 
 def document_of(found: Found, content: bytes, stat: Stat, *, is_settled: bool) -> Document:

@@ -41,8 +41,8 @@ def walk(workspace: Path, *, options: WalkOptions) -> tuple[list[Found], list[Fa
 
     """
     root = _real_folder(workspace)
-    own = _Limits(root, options.exclude)
-    extra = _Limits(root, options.exclude, options.media, options.stays_inside)
+    own = _Limits(root, options)
+    extra = _Limits(root, options, options.media, options.stays_inside)
     seen: list[Found] = []
     failures: list[Failure] = []
     for name in layout_of(root, options=options).names():
@@ -55,7 +55,7 @@ def walk(workspace: Path, *, options: WalkOptions) -> tuple[list[Found], list[Fa
             seen += _extra(text, limits=extra, failures=failures)
     first = {each.real: each for each in reversed(seen)}
     found = [
-        each if each.path.endswith(_SUFFIX) else each._replace(media=modality_of(each.path))
+        each if options.is_text(each.path) else _other(each, options)
         for each in seen
         if first[each.real] is each
     ]
@@ -64,6 +64,12 @@ def walk(workspace: Path, *, options: WalkOptions) -> tuple[list[Found], list[Fa
     large = {each.path: why for each in media if (why := oversize(each))}
     kept = [each for each in found if each.path not in large] if large else found
     return kept, [*failures, *large.values()]
+
+
+def _other(found: Found, options: WalkOptions) -> Found:
+    if command := options.command_for(found.path):
+        return found._replace(command=command)
+    return found._replace(media=modality_of(found.path))
 
 
 def layout_of(workspace: Path, *, options: WalkOptions) -> Layout:
@@ -159,7 +165,7 @@ class _Limits:
     """The rules for every place that is searched."""
 
     root: Path
-    exclude: tuple[str, ...]
+    options: WalkOptions
     takes_media: bool = False
     stays_inside: bool = False
 
@@ -200,9 +206,9 @@ class _Limits:
         )
 
     def _is_wanted(self, name: str) -> bool:
-        return name.lower().endswith(_SUFFIX) or (
-            self.takes_media and modality_of(name) is not None
-        )
+        options = self.options
+        is_read = options.is_text(name) or bool(options.command_for(name))
+        return is_read or (self.takes_media and modality_of(name) is not None)
 
     def _excluding(self, boundary: Path, *, failures: list[Failure]) -> Callable[[str], bool]:
         """Return a test for excluded paths: by the setting, and by the boundary's ignore file."""
@@ -210,10 +216,10 @@ class _Limits:
         is_ignored, failure = ignored_by(boundary, shown=top)
         if failure is not None and failure not in failures:
             failures.append(failure)
-        if is_ignored is None and not self.exclude:
+        if is_ignored is None and not self.options.exclude:
             return lambda _path: False
         prefix = "" if top == "." else f"{top}/"
-        excluded = [matcher(pattern.removesuffix("/")) for pattern in self.exclude]
+        excluded = [matcher(pattern.removesuffix("/")) for pattern in self.options.exclude]
 
         def is_excluded(path: str) -> bool:
             for is_match in excluded:
@@ -249,7 +255,8 @@ def _extra(text: str, *, limits: _Limits, failures: list[Failure]) -> list[Found
         failures.append(_wrong_entry(text, _LEADS_OUT, _NAME_YOURSELF))
         return []
     modality = modality_of(place.name)
-    if modality is not None and not limits.takes_media and place.is_file():
+    is_taken = limits.takes_media or bool(limits.options.command_for(place.name))
+    if modality is not None and not is_taken and place.is_file():
         reason = f"is an {modality} file, and those are not indexed"
         action = "Set multimodal.enabled, or remove it from extra_paths."
         failures.append(Failure(text, reason, action))

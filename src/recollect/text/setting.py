@@ -136,6 +136,14 @@ def paths(value: object) -> tuple[str, ...]:
     return tuple(each for each in given if each)
 
 
+def endings(value: object) -> tuple[str, ...]:
+    """Read a list of endings of file names."""
+    given = _split(value)
+    if given is None or not all(re.fullmatch(r"\.[\w.+-]{1,20}|", each) for each in given):
+        raise ValueError("a list of endings such as .txt,.org")
+    return tuple(each.lower() for each in given if each)
+
+
 def path(value: object) -> Path:
     """Read the path of a file or folder; `~` is the user's home."""
     if not isinstance(value, str) or not value:
