@@ -197,10 +197,8 @@ class MemoryParts:
         """The facts of this memory."""
         from recollect.facts.book import FactBook
         from recollect.facts.ledger import Ledger
-        from recollect.facts.rules import Meanings
 
-        meanings = Meanings(self.syncer, self.chain, self.lock)
-        return FactBook(Ledger(self.ledger), meanings=meanings, now=_now)
+        return FactBook(Ledger(self.ledger), now=_now)
 
     @cached_property
     def overview(self) -> Overview:

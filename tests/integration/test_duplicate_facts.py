@@ -83,14 +83,6 @@ def test_another_number_makes_another_fact(memory: Memory) -> None:
     ] == valid(memory)
 
 
-def test_words_alone_do_not_make_a_duplicate_if_the_meaning_is_far(memory: Memory) -> None:
-    memory.facts.remember("Custom fields are exported")
-
-    second = memory.facts.remember("Customer fields are exported")
-
-    assert () == second.decision.duplicates
-
-
 def test_scopes_are_never_mixed(memory: Memory) -> None:
     memory.facts.remember(KNOWN)
     other = memory.facts.remember(REWORDED, scope="user:ada")

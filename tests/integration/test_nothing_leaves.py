@@ -97,7 +97,7 @@ WAYS = {
     "notes, embedded again": run("index", "--force"),
     "a question": run("search", "harbour violin"),
     "a prompt": run("recall", "harbour violin"),
-    "facts, compared by meaning": remember,
+    "facts that are alike": remember,
     "candidates, reread": run("search", "harbour violin", "--rerank"),
     "files, for facts": run("ingest", "--paths", "memory/*.md"),
     "documents, pushed": run("server", "push"),

@@ -29,7 +29,7 @@ from recollect.facts.record import (
     mint_id,
     parse_id,
 )
-from recollect.facts.rules import Meanings, Verdict, compare, contradicting
+from recollect.facts.rules import Verdict, contradicting
 from recollect.facts.scope import parse_scope
 from recollect.records import dataclass
 from recollect.shape import json_of
@@ -44,9 +44,6 @@ if TYPE_CHECKING:
     from recollect.facts.draft import Draft, RememberReport, RestoreReport, SupersedeReport
     from recollect.facts.ledger import Ledger
     from recollect.reports import Failure
-
-_MOST_COMPARED = 16
-"""Facts that a new one is compared with by meaning; words seldom leave more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +80,8 @@ class Listing:
 class FactBook:
     """Stores facts in the ledger and looks them up; the ledger is locked while it is written."""
 
-    def __init__(self, ledger: Ledger, *, meanings: Meanings, now: Callable[[], datetime]) -> None:
+    def __init__(self, ledger: Ledger, *, now: Callable[[], datetime]) -> None:
         self._ledger = ledger
-        self._meanings = meanings
         self._now = now
 
     def remember(  # noqa: PLR0913 - the fields of a fact
@@ -166,13 +162,12 @@ class FactBook:
         )
         if not force:
             _refuse_secrets(fact)
-        shares = self._shares(fact, now=now)
 
         def work(draft: Draft) -> RememberReport:
             # What others stored while this one waited for the ledger is older.
             locked = self._now()
             stated = replace(fact, created=locked)
-            return remember(draft, stated, now=locked, shares=shares)
+            return remember(draft, stated, now=locked)
 
         done = self._ledger.edit(work)
         return replace(done, notices=(*done.notices, *_not_compared(done), *_secret_notices(done)))
@@ -289,16 +284,6 @@ class FactBook:
         """Return every fact as a line of JSON."""
         facts = self._ledger.read().facts.values()
         return [terminal_json(json.dumps(json_of(fact), ensure_ascii=False)) for fact in facts]
-
-    def _shares(self, fact: Fact, *, now: datetime) -> Mapping[str, float]:
-        """Return how near the facts are that a new one may repeat, by their ids."""
-        words = normalised(fact.text)
-        alike = [
-            each
-            for each in active(self._ledger.read().facts, now=now)
-            if normalised(each.text) != words and compare(fact, each) is not None
-        ]
-        return self._meanings.shares(fact, alike[:_MOST_COMPARED])
 
 
 def _matcher(wanted: FactFilter, facts: Iterable[Fact]) -> Callable[[Fact], bool]:

@@ -22,7 +22,7 @@ from recollect.facts.record import (
     Fact,
     next_id,
 )
-from recollect.facts.rules import NOTHING_KNOWN, Decision, Verdict, contradicting, decide
+from recollect.facts.rules import Decision, Verdict, contradicting, decide
 from recollect.facts.state import forgotten_lines
 from recollect.records import dataclass
 from recollect.text.scripts import normalised
@@ -184,16 +184,10 @@ class Draft:
             part += 1
 
 
-def remember(
-    draft: Draft,
-    fact: Fact,
-    *,
-    now: datetime,
-    shares: Mapping[str, float] = NOTHING_KNOWN,
-) -> RememberReport:
+def remember(draft: Draft, fact: Fact, *, now: datetime) -> RememberReport:
     """Store a fact unless it is known; the facts in its `supersedes` are marked as superseded."""
     fact = draft.with_free_id(fact)
-    decision = decide(fact, draft.facts, now=now, shares=shares, forgotten=draft.state.forgotten)
+    decision = decide(fact, draft.facts, now=now, forgotten=draft.state.forgotten)
     done = _applied(draft, fact, decision)
     if done.decision.verdict in {Verdict.UPDATE, Verdict.SUPERSEDE}:
         others = contradicting(draft.facts, now=now).get(done.fact.id, ())

@@ -18,46 +18,31 @@ The rules, in order; the first match decides:
 Scopes are compared as a whole: a fact of one user never contradicts a fact of another.
 
 Facts of different scopes never say the same. Words decide whether facts of one scope do
-(`text/claims.py`), and vectors confirm; docs/decisions/facts.md has the numbers. Facts with the
-same words in the same order are sure; all others are likely, and a person decides.
+(`text/claims.py`); docs/decisions/facts.md has the numbers. Facts with the same words in the same
+order are sure; all others are likely, and a person decides.
 """
 
 from __future__ import annotations
 
 import re
 from enum import StrEnum
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from recollect.errors import ProviderError
 from recollect.facts.history import active, chain
 from recollect.facts.record import EXPLICIT, normalised_digest
-from recollect.ingest.spaces import held_space
-from recollect.providers.base import READS_ENOUGH
-from recollect.providers.deadline import within
 from recollect.records import dataclass
 from recollect.shape import Shape
 from recollect.text.claims import Wording, compare_claims, may_agree
 from recollect.text.scripts import normalised
-from recollect.types import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from datetime import datetime
-    from threading import RLock
 
     from recollect.facts.record import Fact
-    from recollect.ingest.sync import Syncer
-    from recollect.providers.base import Provider
-    from recollect.providers.chain import Chain
-    from recollect.types import Fingerprint, Vector
 
-NOTHING_KNOWN: Mapping[str, float] = MappingProxyType({})
 _LINES = re.compile(r":\d+(?:-\d+)?\Z|#L\d+(?:-L\d+)?\Z")
 _EXTRACTED = "an extracted fact does not supersede one from the owner or an agent"
-LEAST_SHARE = 0.85
-"""How far the cosine of two duplicates is at least from unrelated texts (0) to equal ones (1)."""
-_SECONDS = 8.0  # like a question's
 
 
 class Verdict(StrEnum):
@@ -92,12 +77,10 @@ def decide(
     facts: Mapping[str, Fact],
     *,
     now: datetime,
-    shares: Mapping[str, float] = NOTHING_KNOWN,
     forgotten: frozenset[str] = frozenset(),
 ) -> Decision:
     """Decide what to do with a new fact, by the rules above.
 
-    `shares` says how near other facts are in meaning, by id, as far as known (`Meanings`);
     `forgotten` has digests of texts that extraction must not store again.
     """
     if fact.supersedes:
@@ -110,7 +93,7 @@ def decide(
     known = next((each for each in peers if normalised(each.text) == words), None)
     if known is not None:
         return Decision(Verdict.EXISTING, (known,), "the same text is stored")
-    return _same_subject(fact, peers) or _in_other_words(fact, peers, shares)
+    return _same_subject(fact, peers) or _in_other_words(fact, peers)
 
 
 def contradicting(facts: Mapping[str, Fact], *, now: datetime) -> dict[str, tuple[Fact, ...]]:
@@ -162,12 +145,8 @@ def _doubt(fact: Fact, other: Fact) -> str:
     return ""
 
 
-def _in_other_words(fact: Fact, peers: list[Fact], shares: Mapping[str, float]) -> Decision:
-    found = [
-        alike
-        for each in peers
-        if (alike := compare(fact, each)) and shares.get(each.id, 1.0) >= LEAST_SHARE
-    ]
+def _in_other_words(fact: Fact, peers: list[Fact]) -> Decision:
+    found = [alike for each in peers if (alike := compare(fact, each))]
     for alike in found:
         if alike.is_sure or fact.provenance not in EXPLICIT:
             return Decision(Verdict.EXISTING, (alike.fact,), f"it says {alike.reason}")
@@ -211,49 +190,3 @@ def compare(fact: Fact, other: Fact) -> Duplicate | None:
 
 def _details(fact: Fact) -> tuple[str, str, str]:
     return normalised(fact.entity), normalised(fact.key), normalised(fact.value)
-
-
-@dataclass(frozen=True, slots=True)
-class Meanings:
-    """Compares facts by the vectors of their texts."""
-
-    syncer: Syncer
-    """Has the store, and rebuilds it if it is damaged."""
-    chain: Chain
-    lock: RLock
-    """Held while the store is used."""
-
-    def shares(self, fact: Fact, others: Sequence[Fact]) -> Mapping[str, float]:
-        """Return how near other facts are to a fact, by their ids; nothing if unknown."""
-        if not others:
-            return {}
-        with self.lock:
-            held = self.syncer.rebuilding(lambda: held_space(self.syncer.store, chain=self.chain))
-        if any(self.chain.servers()) and self.chain.expected(held) != held:
-            return {}  # saving a fact does not send the first texts of a memory
-        try:
-            # Whoever saves a fact waits for it, and words can decide alone.
-            provider, vectors = within(_SECONDS, lambda: self._embed([fact, *others], held))
-        except ProviderError:
-            return {}
-        if provider is None or fact.id not in vectors:
-            return {}
-        with self.lock:
-            space = self.syncer.rebuilding(self.syncer.store.spaces).get(provider.fingerprint)
-        background = (space.background if space else None) or provider.background
-        if background is None:
-            return {}
-        own, mean = vectors.pop(fact.id), background.mean
-        return {name: (float(own @ vector) - mean) / (1 - mean) for name, vector in vectors.items()}
-
-    def _embed(
-        self, facts: Sequence[Fact], held: Fingerprint | None
-    ) -> tuple[Provider | None, dict[str, Vector]]:
-        """Return the vectors of the texts that the provider reads, by the ids of the facts."""
-        provider = self.chain.choose(held, retry=False).provider
-        if provider is None:
-            return None, {}
-        readable = [fact for fact in facts if provider.reads(fact.text) >= READS_ENOUGH]
-        part = readable[: provider.limits.texts]
-        vectors = provider.embed([fact.text for fact in part], role=Role.DOCUMENT)
-        return provider, {fact.id: vector for fact, vector in zip(part, vectors, strict=True)}

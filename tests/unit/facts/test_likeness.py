@@ -20,7 +20,7 @@ from recollect.facts.rules import compare
 A, B = "f-0000000000001", "f-0000000000002"
 
 PROPOSED_WRONGLY = 2
-"""Of `LATER_DIFFERENT`; the meaning rules out one of them."""
+"""Of `LATER_DIFFERENT`; a person decides."""
 
 
 def likeness(pair: tuple[str, str]) -> bool | None:

@@ -55,9 +55,8 @@ def withdrawn(fact: Fact) -> Fact:
     return replace(fact, superseded_by=NO_SUCCESSOR, valid_until=NOW)
 
 
-def verdict(fact: Fact, *facts: Fact, share: float | None = None) -> Verdict:
-    shares = {} if share is None else {each.id: share for each in facts}
-    return decide(fact, by_id(*facts), now=NOW, shares=shares).verdict
+def verdict(fact: Fact, *facts: Fact) -> Verdict:
+    return decide(fact, by_id(*facts), now=NOW).verdict
 
 
 def test_the_same_words_in_the_same_scope_are_known() -> None:
@@ -77,8 +76,8 @@ def test_what_was_superseded_may_be_said_again() -> None:
     assert [B] == [other.id for other in decision.others]
 
 
-def test_a_newer_value_supersedes_whatever_the_cosine() -> None:
-    decision = decide(NEW, by_id(OLD), now=NOW, shares={A: 0.99})
+def test_a_newer_value_supersedes() -> None:
+    decision = decide(NEW, by_id(OLD), now=NOW)
 
     assert Verdict.SUPERSEDE == decision.verdict
     assert (OLD,) == decision.others
@@ -137,25 +136,21 @@ def test_what_a_model_words_differently_is_known_but_what_is_said_is_kept() -> N
     assert Verdict.ADD == verdict(other, OLD)
 
 
-def test_the_same_words_are_known_unless_the_meaning_is_far() -> None:
+def test_the_same_words_are_known() -> None:
     stored = Fact(id=A, text="The deploys run on Friday")
     fact = Fact(id=B, text="Our deploy runs on Friday.")
 
     assert Verdict.EXISTING == verdict(fact, stored)
-    assert Verdict.EXISTING == verdict(fact, stored, share=0.9)
-    assert Verdict.ADD == verdict(fact, stored, share=0.8)
 
 
 def test_other_words_are_stored_and_the_known_fact_is_named() -> None:
     stored = Fact(id=A, text="Deploys run on Friday")
     other = Fact(id=B, text="On Friday we run the deploys")
 
-    decision = decide(other, by_id(stored), now=NOW, shares={A: 0.9})
-    doubted = decide(other, by_id(stored), now=NOW, shares={A: 0.8})
+    decision = decide(other, by_id(stored), now=NOW)
 
     assert Verdict.ADD == decision.verdict
     assert [stored] == [each.fact for each in decision.duplicates]
-    assert () == doubted.duplicates
 
 
 @pytest.mark.parametrize(
@@ -170,7 +165,7 @@ def test_other_words_are_stored_and_the_known_fact_is_named() -> None:
 def test_another_number_or_a_negation_is_never_a_duplicate(one: str, other: str) -> None:
     stored = Fact(id=A, text=one)
 
-    decision = decide(Fact(id=B, text=other), by_id(stored), now=NOW, shares={A: 0.99})
+    decision = decide(Fact(id=B, text=other), by_id(stored), now=NOW)
 
     assert (Verdict.ADD, ()) == (decision.verdict, decision.duplicates)
 
@@ -180,8 +175,8 @@ def test_a_near_fact_of_another_scope_or_that_holds_no_more_counts_for_nothing()
     fact = Fact(id=B, text="Our deploys run on Friday")
     elsewhere = replace(stored, scope="user:bob")
 
-    assert Verdict.ADD == verdict(fact, elsewhere, share=0.99)
-    assert Verdict.ADD == verdict(fact, withdrawn(stored), share=0.99)
+    assert Verdict.ADD == verdict(fact, elsewhere)
+    assert Verdict.ADD == verdict(fact, withdrawn(stored))
 
 
 def test_what_was_forgotten_stays_so_for_models_only() -> None:

@@ -161,7 +161,7 @@ async def remember(state: State, given: RememberParameters) -> Response:
         return render_facts.remembered_fact(remembered, program=state.program)
 
     try:
-        shown = await state.memory.run(work)
+        shown = await state.memory.read(work)
     except SecretError as error:
         action = f'{SAVE_PLACE} To save it anyway, send "force": true.'
         raise SecretError(error.message, action=action) from error

@@ -112,7 +112,7 @@ class Calls:
             )
 
         try:
-            return render.remembered_result(await self._served.run(work))
+            return render.remembered_result(await self._served.read(work))
         except SecretError as error:
             raise SecretError(error.message, action=_ASK_FIRST) from error
 
