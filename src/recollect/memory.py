@@ -6,6 +6,7 @@ What a plain search does not need is imported by the method that needs it: a com
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self
@@ -14,6 +15,7 @@ from recollect.config.load import Setup
 from recollect.errors import (
     ElsewhereError,
     NotFoundError,
+    RecollectError,
     UsageError,
     explains_system_failures,
 )
@@ -38,7 +40,6 @@ if TYPE_CHECKING:
     from recollect.background.worker import Worker
     from recollect.browse.overview import Overview
     from recollect.config.schema import Config
-    from recollect.errors import RecollectError
     from recollect.facts.book import FactBook
     from recollect.facts.extract.run import Extractor
     from recollect.ingest.source import Source
@@ -84,15 +85,21 @@ class Memory:
         purpose: str,
         models: Models | None = None,
         watcher: Watcher | None = None,
+        others: Mapping[str, Callable[[Models], Memory]] | None = None,
     ) -> None:
         """Compose the parts around an open store: see MemoryParts.
 
-        A watcher is that of another memory, which stops it.
+        A watcher is that of another memory, which stops it. `others` opens those that are searched
+        with this one; None opens those that the settings name.
         """
         self.workspace = setup.workspace
         self.agent = setup.agent
         self._watcher = watcher
         self._setup = setup
+        if others is None:
+            others = {name: partial(_open_other, each) for name, each in setup.others().items()}
+        self._openers = others
+        self._opened: dict[str, Memory] = {}
         self.parts = MemoryParts(
             setup,
             store=store,
@@ -105,6 +112,7 @@ class Memory:
             models=models,
             changes=self._file_changes,
             transcripts=self._transcripts,
+            others={name: partial(self._other_parts, name) for name in others},
         )
         """The parts, for programs of this package: it may change at any time."""
         self.lock = self.parts.lock
@@ -141,6 +149,19 @@ class Memory:
         )
         setup.require_layout()
         return open_memory(setup.limited_to(scopes))
+
+    def _other(self, name: str) -> Memory:
+        """Return a memory that is searched with this one, opened when it is first needed."""
+        with self.lock:
+            if name not in self._opened:
+                self._opened[name] = self._openers[name](self.parts.models)
+            return self._opened[name]
+
+    def _share_other(self, name: str, purpose: str, models: Models) -> Memory:
+        return self._other(name)._shared(purpose, models=models)  # noqa: SLF001 - of this class
+
+    def _other_parts(self, name: str) -> MemoryParts:
+        return self._other(name).parts
 
     @property
     def facts(self) -> FactBook:
@@ -218,7 +239,10 @@ class Memory:
     @property
     def is_behind(self) -> bool:
         """True if the last search left work that another process can take up."""
-        return self.parts.syncer.is_behind and self.parts.store.is_shared
+        is_behind = self.parts.syncer.is_behind or any(
+            each.is_behind for each in self._opened.values()
+        )
+        return is_behind and self.parts.store.is_shared
 
     def sync(
         self,
@@ -384,7 +408,13 @@ class Memory:
         store, notices = self.parts.store.share()
         told = () if models else notices
         return type(self)(
-            self._setup, store=store, notices=told, purpose=purpose, models=models, watcher=watcher
+            self._setup,
+            store=store,
+            notices=told,
+            purpose=purpose,
+            models=models,
+            watcher=watcher,
+            others={name: partial(self._share_other, name, purpose) for name in self._openers},
         )
 
     def _file_changes(self) -> object | None:
@@ -399,6 +429,9 @@ class Memory:
         found = watched(self.workspace, options=self.config.ingest.walk)
         if SourceKind.SESSIONS in self.config.sources:
             found += [Watched(place, is_deep=True) for place in self._session_source.places()]
+        for name in self._openers:
+            with suppress(RecollectError):  # told by each sync
+                found += self._other(name)._watched()  # noqa: SLF001 - of this class
         return found
 
     def get(self, path: str, *, start_line: int = 1, lines: int = 120) -> Excerpt:
@@ -471,6 +504,8 @@ class Memory:
 
     def close(self) -> None:
         """Release the index and the models."""
+        for each in self._opened.values():
+            each.close()
         self.parts.close()
 
     def __repr__(self) -> str:
@@ -484,8 +519,8 @@ class Memory:
         self.close()
 
 
-def open_memory(setup: Setup) -> Memory:
-    """Open the memory that settings were read for."""
+def open_memory(setup: Setup, *, models: Models | None = None) -> Memory:
+    """Open the memory that settings were read for, with the models of another one if given."""
     store, notices = open_store(
         setup.store_address, engine=setup.config.vector_engine, agent=setup.agent
     )
@@ -503,7 +538,11 @@ def open_memory(setup: Setup) -> Memory:
                 f"This index was built for {previous}; it is now used for {setup.workspace}."
             )
         notices += tuple(told)
-    return Memory(setup, store=store, notices=notices, purpose="recollect index")
+    return Memory(setup, store=store, notices=notices, purpose="recollect index", models=models)
+
+
+def _open_other(setup: Callable[[], Setup], models: Models) -> Memory:
+    return open_memory(setup(), models=models)
 
 
 def _is_own_file(path: str) -> bool:

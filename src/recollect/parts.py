@@ -11,9 +11,11 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 from functools import cached_property, partial
 from threading import RLock
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeVar
 
-from recollect.errors import ElsewhereError, explains_system_failures
+from recollect.config.paths import shown_path
+from recollect.errors import ElsewhereError, RecollectError, explains_system_failures
 from recollect.facts.files import FACTS_FOLDER
 from recollect.facts.scope import audience_of
 from recollect.facts.source import FactsSource
@@ -25,6 +27,7 @@ from recollect.ingest.walk import roots
 from recollect.providers.chain import Chain
 from recollect.providers.registry import open_chat
 from recollect.reports import (
+    Amount,
     KeywordStatus,
     LegsStatus,
     ProviderStatus,
@@ -35,6 +38,7 @@ from recollect.reports import (
 )
 from recollect.search.answer import EmbeddedSearch, Searcher
 from recollect.search.embed import Serving
+from recollect.search.join import joined, notices_of
 from recollect.stores.base import SpaceTexts, published_in
 from recollect.stores.registry import open_cache
 from recollect.stores.synchronized import synchronized
@@ -48,7 +52,7 @@ from recollect.types import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from recollect.browse.overview import Overview
@@ -60,12 +64,15 @@ if TYPE_CHECKING:
     from recollect.providers.base import Chat
     from recollect.providers.cross_encoder import CrossEncoder
     from recollect.providers.options import ChatOptions
-    from recollect.reports import Excerpt, Failure, Recalled, Report
+    from recollect.reports import Excerpt, Failure, IndexStatus, Recalled, Report
     from recollect.search.answer import StartedSearch
     from recollect.search.expand import QueryExpander
     from recollect.sessions.source import SessionSource
     from recollect.stores.base import Store
     from recollect.types import Progress, Results, Sending
+
+
+Answer = TypeVar("Answer")
 
 
 class Models:
@@ -118,6 +125,7 @@ class MemoryParts:
         models: Models | None = None,
         changes: Callable[[], object | None] = lambda: None,
         transcripts: SessionSource | None = None,
+        others: Mapping[str, Callable[[], MemoryParts]] = MappingProxyType({}),
     ) -> None:
         """Compose the parts around an open store.
 
@@ -133,6 +141,8 @@ class MemoryParts:
             models: those of another memory, which closes them; None opens its own.
             changes: returns what differs after a change of a file; None if that is unknown.
             transcripts: the source among the notes that reads its own files.
+            others: opens the memories that are searched with this one, by their names; raises a
+                RecollectError if one cannot be opened now.
 
         """
         config = setup.config
@@ -145,6 +155,7 @@ class MemoryParts:
         self.ledger = ledger
         self._text_of = text_of
         self._transcripts = transcripts
+        self._others = others
         # None for a server: the vector of a text that was purged must not stay on its disk.
         is_hosted, size = folder is None, config.cache_bytes
         self.cache = (
@@ -229,7 +240,21 @@ class MemoryParts:
         """Update the index to match the documents, as `Memory.sync` does."""
         options = SyncOptions(force, Budget(retry, max_texts), progress=progress)
         report = self.syncer.sync(options, on_wait=on_wait)
-        return replace(report, notices=(*self.syncer.take_notices(), *report.notices))
+        others = self._ask_others(
+            lambda other: other.sync(
+                force=force, retry=retry, max_texts=max_texts, progress=progress, on_wait=on_wait
+            )
+        )
+        notices = (*self.syncer.take_notices(), *report.notices, *notices_of(others))
+        return replace(report, notices=notices)
+
+    def _ask_others(
+        self, ask: Callable[[MemoryParts], Answer]
+    ) -> dict[str, Answer | RecollectError]:
+        """Return what each of the other memories answers, or why it does not."""
+        return {
+            name: _tried(lambda each: ask(each()), opened) for name, opened in self._others.items()
+        }
 
     def answer(self, request: SearchRequest, *, progress: Progress = silent) -> Results:
         """Answer a request. Other threads may use the memory while the question is embedded."""
@@ -244,13 +269,24 @@ class MemoryParts:
         spaces = self.syncer.rebuilding(self._searcher.spaces)
         # Another memory of the same index may finish it, which knows nothing of these notices.
         notices = (*self.syncer.take_notices(), *left_undone)
-        return replace(started, spaces=spaces, notices=notices, trouble=self.syncer.trouble)
+        return replace(
+            started,
+            spaces=spaces,
+            notices=notices,
+            trouble=self.syncer.trouble,
+            others=self._ask_others(lambda other: other.start_search(request, progress=progress)),
+        )
 
     def embed_search(self, started: StartedSearch) -> EmbeddedSearch:
         """Do the second step: embed the question. It takes no lock, so any thread may call it."""
-        return self._searcher.embed(started)
+        embedded = self._searcher.embed(started)
+        others = {}
+        for name, each in started.others.items():
+            if not isinstance(each, RecollectError):
+                is_same = (each.query, each.spaces) == (started.query, started.spaces)
+                others[name] = embedded if is_same else self._others[name]().embed_search(each)
+        return replace(embedded, others=others) if others else embedded
 
-    @synchronized
     def finish_search(
         self, started: StartedSearch, embedded: EmbeddedSearch | Degradation
     ) -> Results:
@@ -258,6 +294,24 @@ class MemoryParts:
 
         A Degradation says why the second step is not waited for any longer.
         """
+        results = self._finish(started, embedded)
+        if not started.others:
+            return results
+
+        def finish(name: str, each: StartedSearch) -> Results:
+            its_own = embedded if isinstance(embedded, Degradation) else embedded.others[name]
+            return self._others[name]().finish_search(each, its_own)
+
+        others = {
+            name: each if isinstance(each, RecollectError) else _tried(finish, name, each)
+            for name, each in started.others.items()
+        }
+        return joined(
+            results, others, query=started.query, floor=started.options.rank.fusion.min_score
+        )
+
+    @synchronized
+    def _finish(self, started: StartedSearch, embedded: EmbeddedSearch | Degradation) -> Results:
         if isinstance(embedded, Degradation):
             embedded = EmbeddedSearch(started.query, Serving(None, embedded))
         results = self.syncer.rebuilding(partial(self._searcher.finish, started, embedded))
@@ -301,6 +355,12 @@ class MemoryParts:
         from recollect.ingest.read import excerpt
         from recollect.ingest.walk import missing
 
+        shown = shown_path(path, home=self.setup.places.user)
+        for name, opened in self._others.items():
+            if shown.startswith(f"{name}/"):
+                inner = shown.removeprefix(f"{name}/")
+                found = opened().get(inner, start_line=start_line, lines=lines)
+                return replace(found, path=f"{name}/{found.path}")
         if self._transcripts is not None and self._transcripts.has(path):
             return self._transcripts.excerpt(path, start_line=start_line, lines=lines)
         path, text = self._text_of(path)
@@ -341,6 +401,8 @@ class MemoryParts:
         audience = self._audience
         counted = SpaceTexts(expected, config.ingest.walk.media) if expected else None
         stored = self.store.status(counted, audience=audience)
+        others = self._ask_others(MemoryParts.stored)
+        failed = {at: each for at, each in others.items() if isinstance(each, RecollectError)}
         # The cache of a server is not for its clients.
         cache, trouble = (None, ()) if self.folder is None else cache_status_of(self.cache)
         return Status(
@@ -369,8 +431,19 @@ class MemoryParts:
             stale=staleness if audience is None else _without_facts(staleness),
             probe=probe,
             at_work=at_work(self.store) if self.store.is_writable else None,
-            notices=(*self.syncer.take_notices(), *trouble),
+            notices=(*self.syncer.take_notices(), *trouble, *notices_of(failed)),
+            also={
+                name: Amount(each.documents, each.chunks)
+                for name, each in others.items()
+                if not isinstance(each, RecollectError)
+            },
         )
+
+    @synchronized
+    @rebuilds
+    def stored(self) -> IndexStatus:
+        """Return how much is indexed, as far as this memory may tell."""
+        return self.store.status(None, audience=self._audience)
 
     @synchronized
     @rebuilds
@@ -411,6 +484,13 @@ class MemoryParts:
             self.cache.close()
         if self._owns_models:
             self.models.close()
+
+
+def _tried(work: Callable[..., Answer], *given: object) -> Answer | RecollectError:
+    try:
+        return work(*given)
+    except RecollectError as error:
+        return error
 
 
 def _open_chat(options: ChatOptions) -> Chat | None:

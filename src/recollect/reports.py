@@ -5,6 +5,7 @@ They know nothing of how they are shown.
 
 from __future__ import annotations
 
+from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -283,6 +284,7 @@ class LegsStatus:
 class Status:
     """The state of one memory: what is indexed, which provider embeds it, what is stale."""
 
+    shape = Shape(optional="also")
     workspace: str
     agent: str
     index: IndexStatus
@@ -294,6 +296,8 @@ class Status:
     probe: Probe | None = None
     at_work: str | None = None
     """Which process is bringing the index up to date now; None if none is."""
+    also: Mapping[str, Amount] = field(default_factory=dict)
+    """What is indexed of the memories that are searched with this one, by their names."""
     notices: tuple[str, ...] = ()
 
 

@@ -609,7 +609,7 @@ class Hit:
     shape = Shape(
         {"moment": "time", "trace": "explain"},
         hidden="text sentence",
-        optional="speaker moment fact valid_until superseded_by contradicts also_in trace",
+        optional="speaker moment fact valid_until superseded_by contradicts also_in trace memory",
     )
     path: str
     start_line: int
@@ -641,6 +641,8 @@ class Hit:
     trace: Trace | None = None
     text: str = ""
     """The whole chunk, of which the snippet is a part."""
+    memory: str = ""
+    """The memory that it comes from, if that is searched with the one that was asked."""
     sentence: str = ""
     """The sentence of it that has most of the question; empty if none has any."""
 
@@ -660,7 +662,7 @@ class Hit:
 class Results:
     """Hits, and how each leg fared."""
 
-    shape = Shape({"hits": "results"}, hidden="searched terms")
+    shape = Shape({"hits": "results"}, hidden="searched terms why_empty")
     hits: tuple[Hit, ...]
     query: str
     mode: Mode
@@ -680,6 +682,8 @@ class Results:
     """How many chunks the memory holds that the question may see, whatever the filters say."""
     terms: frozenset[str] = frozenset()
     """Terms of the question, in the spelling that was searched."""
+    why_empty: tuple[str, ...] = ()
+    """Those of the notices that say why nothing was found."""
 
     def __iter__(self) -> Iterator[Hit]:
         """Return the hits, best first."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,7 +14,6 @@ from recollect.text.size import estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from mcp import Client
 
@@ -64,6 +64,27 @@ def test_an_agent_that_shows_its_model_one_part_of_a_result_gets_the_text_alone(
         assert "memory/crane.md#L1" in text_of(result)
 
     talk(workspace, plain, conversation, mode=mode, name=name)
+
+
+def test_what_another_memory_holds_is_found_and_read_by_its_citation(
+    workspace: Path, environ: Mapping[str, str]
+) -> None:
+    notes = Path(environ["HOME"]) / "notes"
+    notes.mkdir(parents=True)
+    (notes / "MEMORY.md").write_text("My dentist is Doctor Albers.\n", encoding="utf-8")
+    (workspace / "MEMORY.md").write_text("The crane is orange.\n", encoding="utf-8")
+
+    async def conversation(client: Client) -> None:
+        await synced(client)
+        found = await client.call_tool("memory_search", {"query": "who is my dentist"})
+        [hit] = found.structured_content["results"][:1]
+        read = await client.call_tool("memory_get", {"path": hit["citation"]})
+
+        assert ("~/notes/MEMORY.md#L1", "~/notes") == (hit["citation"], hit["memory"])
+        assert "[~/notes/MEMORY.md#L1]" in text_of(found)
+        assert "My dentist is Doctor Albers." in text_of(read)
+
+    talk(workspace, {**environ, "RECOLLECT_ALSO": "~/notes"}, conversation)
 
 
 def test_a_note_that_is_there_often_is_one_hit_that_names_the_others(

@@ -9,10 +9,17 @@ from __future__ import annotations
 
 import os
 from dataclasses import field, replace
+from functools import partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from recollect.config.paths import PROJECT_FILE, Places, find_workspace, settings_text
+from recollect.config.paths import (
+    PROJECT_FILE,
+    Places,
+    find_workspace,
+    settings_text,
+    shown_path,
+)
 from recollect.config.schema import (
     SETTINGS,
     Config,
@@ -25,6 +32,7 @@ from recollect.errors import ConfigError, WorkspaceError
 from recollect.providers.keys import Variables
 from recollect.providers.names import AUTO, MEDIA_MODELS
 from recollect.records import dataclass
+from recollect.text.confined import is_inside
 from recollect.types import SourceKind
 
 if TYPE_CHECKING:
@@ -49,6 +57,8 @@ _HOSTED = {
     "multimodal.enabled": False,
     "sync.on_search": False,  # what is written is read at once, and embedded by workers
 }
+_OF_ONE_WORKSPACE = ("also", "exclude", "extra_paths", "sessions.paths")
+"""Settings that another workspace does not take over from the one it is searched with."""
 _ON_DISK: Mapping[Path, str] = {}
 
 
@@ -182,6 +192,46 @@ class Setup:
         """Return the same setup for another memory."""
         return replace(self, agent=agent, named_agent=agent)
 
+    def others(self) -> dict[str, Callable[[], Setup]]:
+        """Return what opens each memory that is searched with this one, by its name.
+
+        That is its folder as it is shown: the paths of what is found there start with it.
+        """
+        home = self.places.user
+        found: dict[str, Callable[[], Setup]] = {}
+        for given in self.config.also:
+            first, *below = PurePath(given).parts
+            place = home.joinpath(*below) if first == "~" else self.workspace / given
+            folder = Path(os.path.realpath(place))
+            if folder != self.workspace:
+                found[shown_path(folder, home=home)] = partial(self._other, folder)
+        return found
+
+    def _other(self, folder: Path) -> Setup:
+        """Return the setup of another workspace, with the same models and limits."""
+        config = self.config
+        is_trusted = config.origins["also"] != str(self.workspace / PROJECT_FILE)
+        if not (is_trusted or is_inside(folder, self.workspace)):
+            raise WorkspaceError(
+                f"{folder} is outside of the workspace, whose own settings name it.",
+                action=_SET_ELSEWHERE,
+            )
+        given = {
+            key: config.values[key]
+            for key, origin in config.origins.items()
+            if origin == ARGUMENTS and key not in _OF_ONE_WORKSPACE
+        }
+        left_out = {*map(variable_name, _OF_ONE_WORKSPACE), f"{_PREFIX}AGENT"}
+        other = Setup.of(
+            folder,
+            agent=None,
+            config_file=config.user_file,
+            settings={**given, "also": ()},
+            environ={key: text for key, text in self.environ.items() if key not in left_out},
+        )
+        other.require_layout()
+        return replace(other.limited_to(self.scopes), may_send=self.may_send)
+
     def limited_to(self, scopes: Iterable[str] | None) -> Setup:
         """Return the same setup, limited to facts of these scopes; None changes nothing."""
         return self if scopes is None else replace(self, scopes=frozenset(scopes))
@@ -210,8 +260,13 @@ class Setup:
             WorkspaceError: it is one, and its transcripts are not wanted either.
 
         """
-        if SourceKind.SESSIONS not in self.config.sources:
+        if not self._has_more_than_notes:
             self.layout.require()
+
+    @property
+    def _has_more_than_notes(self) -> bool:
+        """Whether there is something to search in a workspace without notes."""
+        return SourceKind.SESSIONS in self.config.sources or bool(self.config.also)
 
     def require_notes(self) -> None:
         """Refuse to make an index where there is nothing to index.
@@ -221,7 +276,7 @@ class Setup:
 
         """
         self.require_layout()
-        if self.is_new and SourceKind.SESSIONS not in self.config.sources:
+        if self.is_new and not self._has_more_than_notes:
             from recollect.ingest.walk import require_notes  # noqa: PLC0415 - once per index
 
             require_notes(self.workspace, options=self.config.ingest.walk)
@@ -334,10 +389,10 @@ def _check_paths(key: str, value: object, file: str) -> None:
             f"{file} sets `{key}` to {len(named)} paths; at most {_MAX_PROJECT_PATHS} are allowed.",
             action=_SET_ELSEWHERE,
         )
-    for each in named if key == "extra_paths" else ():
+    for each in named if key in ("also", "extra_paths") else ():
         if not _stays_inside(str(each)):
             raise ConfigError(
-                f"{file} names the extra path {each!r}, which leaves the workspace.",
+                f"{file} names {each!r} in `{key}`, which leaves the workspace.",
                 action=_SET_ELSEWHERE,
             )
 

@@ -68,6 +68,9 @@ class Config:
     session_paths: tuple[str, ...] = user_setting(
         "sessions.paths", (), paths, "more transcripts: files, folders and globs"
     )
+    also: tuple[str, ...] = setting(
+        "also", (), paths, "other workspaces to search with this one, each with its own index"
+    )
     sync_on_search: bool = setting(
         "sync.on_search", True, switch, "bring the index up to date before a search"
     )

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from datetime import date
     from pathlib import Path
 
+    from recollect.errors import RecollectError
     from recollect.providers.base import Reranker
     from recollect.providers.chain import Chain
     from recollect.search.embed import AskedVectors
@@ -99,6 +100,8 @@ class StartedSearch:
     """What happened to the index, and what was not brought up to date."""
     trouble: Degradation | None = None
     """Why what is new could not be embedded."""
+    others: Mapping[str, StartedSearch | RecollectError] = field(default_factory=dict)
+    """The same search in other memories, or why it did not start there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,7 @@ class EmbeddedSearch:
     serving: Serving
     asked: AskedVectors | None = None
     unexpanded: Mapping[str, Degradation] = field(default_factory=dict)
+    others: Mapping[str, EmbeddedSearch] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,12 +174,15 @@ class Searcher:
         why_empty = empty_notices(
             started.query.scope, self.store, workspace=self.workspace, is_synced=is_synced
         )
-        told = (
-            *(() if results.hits else why_empty),
-            *source_notices(request, indexed=self.sources),
-        )
+        told = () if results.hits else tuple(why_empty)
+        more = source_notices(request, indexed=self.sources)
         degraded = self._degraded(results, started, embedded)
-        return replace(results, degraded=degraded or None, notices=(*told, *results.notices))
+        return replace(
+            results,
+            degraded=degraded or None,
+            notices=(*told, *more, *results.notices),
+            why_empty=told,
+        )
 
     def _search(self, started: StartedSearch, embedded: EmbeddedSearch) -> Results:
         """Search and mark copies: everything that reads the store."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 TAIL_SHARE = 0.45
 """Hits with a smaller share of the best hit's evidence are its tail."""
-_LEAST_UNSURE = 3  # hits of an answer that is not confident: the first alone may be a coincidence
+LEAST_UNSURE = 3  # hits of an answer that is not confident: the first alone may be a coincidence
 _QUOTA = 0.5  # share of the hits that may be transcripts while comparable notes are left
 _COMPARABLE = 0.5  # share of a transcript's score at which a note goes first
 _DIVERSIFIED = 100  # nobody reads further, and similarity is quadratic
@@ -162,7 +162,7 @@ def _without_tail(order: list[int], *, ranking: Ranking, evidence: Evidence) -> 
     left_out = is_tail(ranking.scores[order])
     kept = [row for row, is_out in zip(order, left_out, strict=True) if not is_out]
     is_sure = is_confident(likelihood(evidence, ranking), ranking)
-    return kept if is_sure or len(kept) >= _LEAST_UNSURE else order[:_LEAST_UNSURE]
+    return kept if is_sure or len(kept) >= LEAST_UNSURE else order[:LEAST_UNSURE]
 
 
 def is_tail(scores: Floats) -> npt.NDArray[np.bool_]:

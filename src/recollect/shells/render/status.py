@@ -41,6 +41,8 @@ def status_text(status: Status) -> Iterator[Line]:
         yield f"{_INDENT}{source}: {_size(amount)}", "dim"
     model = f", {provider.model}, {provider.dimensions} dimensions" if provider.model else ""
     configured = f"(configured: {provider.requested})"
+    for name, amount in status.also.items():
+        yield f"Also       {name}: {_size(amount)}", ""
     yield f"Provider   {provider.name or 'none'} {configured}{model}", ""
     yield from _skipped_text(provider.skipped)
     counts = f"{vector.chunks} chunks embedded, {vector.pending} waiting"
