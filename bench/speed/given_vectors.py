@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from bench.speed.lookup import Lookup
 
-from recollect.providers import names
+from recollect.providers import options
 from recollect.providers.base import Limits
 from recollect.text.terms import query_terms
 from recollect.types import Background, Fingerprint, Role
@@ -119,4 +119,4 @@ def open_given(options: ProviderOptions) -> GivenVectors:
 
 def register() -> None:
     """Put the provider in the place of another, in this process."""
-    names.PROVIDERS[NAME] = f"{__name__}:open_given"
+    options.PROVIDERS[NAME] = f"{__name__}:open_given"

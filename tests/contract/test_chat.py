@@ -34,8 +34,7 @@ from recollect.errors import (
 )
 from recollect.providers.base import Completion
 from recollect.providers.keys import Variables
-from recollect.providers.names import CHAT_NAMES
-from recollect.providers.options import ChatOptions
+from recollect.providers.options import CHAT_NAMES, ChatOptions
 from recollect.providers.registry import open_chat
 from recollect.providers.remote import chat as remote_chat
 from recollect.providers.remote.pace import Patience

@@ -11,7 +11,7 @@ from tests.support.statements import counted_steps
 
 from recollect import Memory
 from recollect.errors import RequestRefusedError
-from recollect.providers import names
+from recollect.providers import options
 from recollect.stores.sqlite import scan, seal
 from recollect.stores.sqlite.scan import NumpyScan
 
@@ -31,7 +31,7 @@ def coded_early(monkeypatch: pytest.MonkeyPatch) -> None:
     """Vectors are compared by codes and chunks are in segments, as in a large index."""
     monkeypatch.setattr(scan, "NumpyScan", partial(NumpyScan, exact_limit=10))
     monkeypatch.setattr(seal, "SIZES", seal.Sizes(tail=8))
-    monkeypatch.setitem(names.PROVIDERS, hashing.NAME, names.PROVIDERS[hashing.NAME])
+    monkeypatch.setitem(options.PROVIDERS, hashing.NAME, options.PROVIDERS[hashing.NAME])
     hashing.register()
 
 

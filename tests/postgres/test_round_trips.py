@@ -16,7 +16,7 @@ from tests.support.relay import relaying
 from tests.support.servers import DATABASE
 
 from recollect.hosting.host import MemoryHost
-from recollect.providers import names
+from recollect.providers import options
 from recollect.search.answer import search
 from recollect.search.embed import AskedVectors
 from recollect.search.options import SearchOptions
@@ -115,7 +115,7 @@ def test_a_whole_search_waits_five_times(
 def test_a_whole_request_to_a_server_waits_eight_times(
     address: str, environ: dict[str, str], tenant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(names.PROVIDERS, hashing.NAME, names.PROVIDERS[hashing.NAME])
+    monkeypatch.setitem(options.PROVIDERS, hashing.NAME, options.PROVIDERS[hashing.NAME])
     hashing.register()
     with relaying(host_of(address)) as relay:
         port = psycopg.conninfo.conninfo_to_dict(relay.address)["port"]

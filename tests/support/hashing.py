@@ -7,7 +7,7 @@ from zlib import crc32
 
 import numpy as np
 
-from recollect.providers import names
+from recollect.providers import options
 from recollect.providers.base import Limits
 from recollect.types import Background, Fingerprint
 
@@ -60,4 +60,4 @@ def open_hashing(options: ProviderOptions) -> HashingProvider:
 
 def register() -> None:
     """Put the provider in the place of another, in this process: a test takes it back."""
-    names.PROVIDERS[NAME] = f"{__name__}:open_hashing"
+    options.PROVIDERS[NAME] = f"{__name__}:open_hashing"

@@ -30,7 +30,7 @@ from recollect.config.schema import (
 )
 from recollect.errors import ConfigError, WorkspaceError
 from recollect.providers.keys import Variables
-from recollect.providers.names import AUTO, MEDIA_MODELS
+from recollect.providers.options import AUTO, MEDIA_MODELS
 from recollect.records import dataclass
 from recollect.text.confined import is_inside
 from recollect.types import SourceKind

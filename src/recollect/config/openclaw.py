@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from recollect.config.edit import writable
 from recollect.config.schema import SETTINGS, read_setting
 from recollect.errors import ConfigError
-from recollect.providers import names
+from recollect.providers.options import AUTO, NONE
 from recollect.records import dataclass
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ PROVIDER_SETTINGS = tuple(_OF_PROVIDER.values())
 """Our settings that would be wrong for another provider."""
 _COMPATIBLE = "openai-compatible"  # OpenAI's format at another address
 _SECTIONS = {"gemini": "google"}  # providers that have another name in `models.providers`
-_WITHOUT_SERVER = ("local", names.NONE)
+_WITHOUT_SERVER = ("local", NONE)
 _PATHS = "extraPaths"  # the lists of all layers are joined; of any other key the last layer wins
 _SINGLE_VALUES = frozenset({"remote.apiKey", "remote.headers"})
 """Tables that are one value, and may be secret."""
@@ -314,11 +314,11 @@ class _Mapping:
         has_own = any(name in self._keys for name in (*_OF_PROVIDER, "inputType"))
         key = self._keys.get("provider")
         named = str(key.value).strip() if key else ""
-        if named in ("", names.AUTO):
+        if named in ("", AUTO):
             if not has_own:
                 self.remarks.append(_LOCAL_FIRST)
                 if key:
-                    self._set(key, "provider", names.AUTO)
+                    self._set(key, "provider", AUTO)
                 return
             named = "openai"
         self._fill_from_section(_SECTIONS.get(named, named))
@@ -373,7 +373,7 @@ class _Mapping:
                 self._set(key, "min_score", 0)  # other floors are on the scale of OpenClaw's blend
             elif key.name == "cache.enabled" and key.value is False:
                 self._set(key, "cache.max_megabytes", 0)
-            elif key.name == "fallback" and key.value != names.NONE:
+            elif key.name == "fallback" and key.value != NONE:
                 self._set(key, "fallback", [key.value])
             elif key.name == "local.modelPath" and not _WHOLE_PATH.match(str(key.value)):
                 continue  # a download, or it depends on where OpenClaw runs

@@ -12,8 +12,9 @@ docs.litellm.ai/blog/gemini_embedding_2_multimodal.
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.ingest.read import (
     content_of,
@@ -22,13 +23,12 @@ from recollect.ingest.read import (
     when_of,
 )
 from recollect.providers.base import Media
-from recollect.records import dataclass
 from recollect.reports import Failure
 from recollect.text.confined import is_inside, open_inside, too_large
 from recollect.types import Document, Modality, digest_of, media_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from recollect.ingest.folders import Found
     from recollect.stores.base import Missing
@@ -36,38 +36,27 @@ if TYPE_CHECKING:
 MOST_BYTES = 10 * 1024 * 1024
 """Larger files are left out."""
 _MAKE_ROOM = "Make the file smaller, or exclude it."
-_LAYER_BITS = 0b0000_0110
-_LAYER_3 = 0b0000_0010
-_SYNC_BITS = 0b1110_0000
 
 
-@dataclass(frozen=True, slots=True)
-class MediaFormat:
+class MediaFormat(NamedTuple):
     """One kind of media file."""
 
     name: str
     modality: Modality
     mime: str
-    fits: Callable[[bytes], bool]
-    """Returns from the first bytes whether a file is of this kind."""
+    head: re.Pattern[bytes]
+    """The first bytes of such a file."""
 
 
-def _is_mp3(head: bytes) -> bool:
-    """Return whether an ID3 tag or an MPEG layer III frame starts here."""
-    is_frame = head[:1] == b"\xff" and len(head) > 1 and head[1] & _SYNC_BITS == _SYNC_BITS
-    return head.startswith(b"ID3") or (is_frame and head[1] & _LAYER_BITS == _LAYER_3)
-
-
-_PNG = MediaFormat(
-    "PNG", Modality.IMAGE, "image/png", lambda head: head.startswith(b"\x89PNG\r\n\x1a\n")
+_PNG = MediaFormat("PNG", Modality.IMAGE, "image/png", re.compile(rb"\x89PNG\r\n\x1a\n"))
+_JPEG = MediaFormat("JPEG", Modality.IMAGE, "image/jpeg", re.compile(rb"\xff\xd8\xff"))
+_MP3 = MediaFormat(  # an ID3 tag or an MPEG layer III frame
+    "MP3",
+    Modality.AUDIO,
+    "audio/mpeg",
+    re.compile(rb"ID3|\xff[\xe2\xe3\xea\xeb\xf2\xf3\xfa\xfb]"),
 )
-_JPEG = MediaFormat(
-    "JPEG", Modality.IMAGE, "image/jpeg", lambda head: head.startswith(b"\xff\xd8\xff")
-)
-_MP3 = MediaFormat("MP3", Modality.AUDIO, "audio/mpeg", _is_mp3)
-_WAV = MediaFormat(
-    "WAV", Modality.AUDIO, "audio/wav", lambda head: head[:4] == b"RIFF" and head[8:12] == b"WAVE"
-)
+_WAV = MediaFormat("WAV", Modality.AUDIO, "audio/wav", re.compile(rb"RIFF.{4}WAVE", re.DOTALL))
 _BY_SUFFIX = {".png": _PNG, ".jpg": _JPEG, ".jpeg": _JPEG, ".mp3": _MP3, ".wav": _WAV}
 
 
@@ -95,7 +84,7 @@ def read_media(found: Found, *, now_ns: int) -> Document:
     """Return a media file as a Document whose text is its label."""
     form = format_of(found.path)
     content, stat = content_of(found, max_bytes=MOST_BYTES, action=_MAKE_ROOM)
-    if form is None or not form.fits(content):
+    if form is None or not form.head.match(content):
         named = form.name if form else "media"
         action = "Give it the right suffix, or exclude it."
         raise unreadable(found.path, f"is named as {named} but contains something else", action)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import ProviderBusyError, ProviderError, ProviderSetupError
 from recollect.providers.base import EmbedsPatiently
-from recollect.providers.names import AUTO, LOCAL, NONE
+from recollect.providers.options import AUTO, LOCAL, NONE
 from recollect.providers.registry import open_provider
 from recollect.records import dataclass
 from recollect.reports import Probe
@@ -78,13 +78,8 @@ class Chain:
         self._may_send = may_send
         self._answers: dict[str, bool] = {}
         self._choosing = threading.RLock()  # one thread opens and tries a provider, others wait
-        self._choice: Choice | None = None
+        self.choice: Choice | None = None  # once it was made
         self._previous: dict[Fingerprint, Provider | Degradation] = {}
-
-    @property
-    def choice(self) -> Choice | None:
-        """Return the choice, if it was made."""
-        return self._choice
 
     def spaces(self) -> Iterator[Fingerprint]:
         """Yield the space of each provider in the chain, without preparing anything."""
@@ -104,8 +99,8 @@ class Chain:
 
         Here and below, `held` is the space that the index has vectors in.
         """
-        if self._choice is not None and self._choice.provider is not None:
-            return self._choice.provider
+        if self.choice is not None and self.choice.provider is not None:
+            return self.choice.provider
         for name in self._names(held)[:1]:
             with contextlib.suppress(ProviderError):  # `choose` reports the reason
                 return self._open(name)
@@ -118,14 +113,14 @@ class Chain:
 
     def choose(self, held: Fingerprint | None, *, retry: bool, texts: int = 0) -> Choice:
         """Return the first provider that can embed now; `retry` repeats a failed choice."""
-        choice = self._choice
+        choice = self.choice
         if choice is not None and not (retry and choice.provider is None):
             return choice
         with self._choosing:
-            if self._choice is choice:
-                self._choice = self._choose(held, texts=texts)
-            assert self._choice is not None  # noqa: S101 - nothing takes a choice back
-            return self._choice
+            if self.choice is choice:
+                self.choice = self._choose(held, texts=texts)
+            assert self.choice is not None  # noqa: S101 - nothing takes a choice back
+            return self.choice
 
     def probe(self, held: Fingerprint | None) -> Probe:
         """Embed one text, to see that the provider works."""
@@ -152,8 +147,8 @@ class Chain:
 
     def close(self) -> None:
         """Release all providers."""
-        if self._choice is not None and self._choice.provider is not None:
-            self._choice.provider.close()
+        if self.choice is not None and self.choice.provider is not None:
+            self.choice.provider.close()
         for provider in self._previous.values():
             if not isinstance(provider, Degradation):
                 provider.close()

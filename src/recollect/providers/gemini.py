@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import quote
 
 from recollect.providers.base import Completion
-from recollect.providers.names import MEDIA_MODELS
+from recollect.providers.options import MEDIA_MODELS
 from recollect.providers.prompts import Prompts, prompts_of
 from recollect.providers.remote.chat import (
     ChatApi,

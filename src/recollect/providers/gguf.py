@@ -26,7 +26,6 @@ from recollect.providers.models.bert import thread_count
 from recollect.providers.models.files import sample_digest
 from recollect.providers.models.gguf_header import read_header
 from recollect.providers.prompts import prompts_of
-from recollect.records import dataclass
 from recollect.text.scripts import latin_share
 from recollect.types import Fingerprint
 
@@ -45,14 +44,6 @@ _USUAL_CONTEXT_TOKENS = 512  # for a model that does not say
 _MOST_WINDOWS = 16  # halves may be half empty: at least eight full contexts
 _SHORTEST_HALF_CHARS = 16  # no model refuses a text this short for its length
 _SILENT = -1  # llama.cpp's verbosity at which not even errors are printed
-
-
-@dataclass(frozen=True, slots=True)
-class EmbeddedPart:
-    """The vector of one part of a text."""
-
-    vector: Vector
-    tokens: int
 
 
 class GgufProvider:
@@ -85,9 +76,6 @@ class GgufProvider:
         return latin_share(text) if self._header.reads_latin_only else 1.0
 
     def prepare(self) -> None:
-        self._check()
-
-    def _check(self) -> None:
         _llama()
         if not self._header.embeds:
             raise ModelUnavailableError(
@@ -110,7 +98,7 @@ class GgufProvider:
     def _load(self) -> Any:  # noqa: ANN401 - xllamacpp has no types
         with self._lock:
             if self._server is None:
-                self._check()
+                self.prepare()
                 self._server = _start(self._path, self._header)
             return self._server
 
@@ -161,10 +149,16 @@ def _start(path: Path, header: GgufHeader) -> Any:  # noqa: ANN401
         ) from error
 
 
-def _parts(server: Any, prefix: str, text: str, most: int) -> list[EmbeddedPart]:  # noqa: ANN401
+def _parts(
+    server: Any,  # noqa: ANN401
+    prefix: str,
+    text: str,
+    most: int,
+) -> list[tuple[Vector, int]]:
     """Embed a text whole or, if the model refuses it, in halves, up to `most` parts.
 
-    Only the model's tokenizer knows how long a text is, and an attempt costs 1 ms.
+    With each vector comes of how many tokens it is. Only the model's tokenizer knows how long a
+    text is, and an attempt costs 1 ms.
     """
     # A lone surrogate cannot be sent; it becomes a question mark.
     sendable = (prefix + text).encode("utf-8", "replace").decode("utf-8")
@@ -172,7 +166,7 @@ def _parts(server: Any, prefix: str, text: str, most: int) -> list[EmbeddedPart]
     if "error" not in answer:
         raw = base64.b64decode(answer["data"][0]["embedding"])
         vector = np.frombuffer(raw, dtype="<f4").astype(np.float32)
-        return [EmbeddedPart(vector, max(int(answer["usage"]["prompt_tokens"]), 1))]
+        return [(vector, max(int(answer["usage"]["prompt_tokens"]), 1))]
     if len(text) < _SHORTEST_HALF_CHARS:
         raise RequestRefusedError(
             f"llama.cpp refused a text: {answer['error'].get('message')}",
@@ -191,11 +185,10 @@ def _middle(text: str) -> int:
     return text.rfind(" ", half // 2, half) + 1 or half
 
 
-def _joined(parts: Sequence[EmbeddedPart]) -> Vector:
+def _joined(parts: Sequence[tuple[Vector, int]]) -> Vector:
     """Return the mean of the parts, weighted by length."""
-    mean = np.average(
-        [part.vector for part in parts], axis=0, weights=[part.tokens for part in parts]
-    )
+    vectors, tokens = zip(*parts, strict=True)
+    mean = np.average(vectors, axis=0, weights=tokens)
     norm = float(np.linalg.norm(mean))
     if not np.isfinite(norm) or norm == 0.0:
         raise VectorsRejectedError(

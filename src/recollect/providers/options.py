@@ -1,4 +1,4 @@
-"""Which model to use and how to reach it."""
+"""Which models there are, one row per name, which to use and how to reach it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import field
 from typing import TYPE_CHECKING, ClassVar
 
 from recollect.providers.keys import Variables, key_reference
-from recollect.providers.names import AUTO, CHAT_NAMES, NAMES, PROVIDERS
 from recollect.records import dataclass
 from recollect.text.setting import (
     number,
@@ -23,6 +22,32 @@ from recollect.text.setting import (
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+NONE = "none"
+AUTO = "auto"
+"""The local models; no other provider unless `fallback` names it."""
+LOCAL = "local"
+"""The one provider that sends no text anywhere."""
+
+PROVIDERS = {
+    LOCAL: "recollect.providers.local:open_local",
+    "openai": "recollect.providers.openai:open_openai",
+    "gemini": "recollect.providers.gemini:open_gemini",
+    "voyage": "recollect.providers.voyage:open_voyage",
+    "mistral": "recollect.providers.mistral:open_mistral",
+    "ollama": "recollect.providers.ollama:open_ollama",
+}
+CHATS = {
+    "openai": "recollect.providers.openai:open_openai_chat",
+    "anthropic": "recollect.providers.anthropic:open_anthropic_chat",
+    "gemini": "recollect.providers.gemini:open_gemini_chat",
+    "ollama": "recollect.providers.ollama:open_ollama_chat",
+}
+
+NAMES = (AUTO, *PROVIDERS, NONE)
+CHAT_NAMES = tuple(CHATS)
+MEDIA_MODELS = {"gemini": ("gemini-embedding-2", "gemini-embedding-2-preview")}
+"""Models that embed media files, by provider; the recommended one first."""
 
 
 def _fallback(value: object) -> tuple[str, ...]:

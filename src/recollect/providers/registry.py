@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from recollect.errors import ProviderSetupError
-from recollect.providers.names import CHAT_NAMES, CHATS, PROVIDERS
+from recollect.providers.options import CHAT_NAMES, CHATS, PROVIDERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,27 +22,24 @@ def open_provider(name: str, options: ProviderOptions) -> Provider:
 
 def open_chat(options: ChatOptions) -> Chat:
     """Return the language model of the named provider; nothing is sent."""
-    if options.provider is None:
-        raise _no_chat()
     if options.provider not in CHATS:
-        raise ProviderSetupError(
-            f"The provider {options.provider!r} has no language model.",
-            action=f"Set llm.provider to one of {', '.join(CHAT_NAMES)}.",
-        )
+        raise _no_chat(options.provider)
     return cast("Callable[..., Chat]", _load(CHATS[options.provider]))(options)
 
 
 def prepared_chat(chat: Chat | None) -> Chat:
     """Return the configured chat once it is ready to be asked."""
     if chat is None:
-        raise _no_chat()
+        raise _no_chat(None)
     chat.prepare()
     return chat
 
 
-def _no_chat() -> ProviderSetupError:
+def _no_chat(provider: str | None) -> ProviderSetupError:
     return ProviderSetupError(
-        "No language model is set.",
+        f"The provider {provider!r} has no language model."
+        if provider
+        else "No language model is set.",
         action=f"`recollect config set llm.provider NAME` sets one: {', '.join(CHAT_NAMES)}.",
     )
 

@@ -22,8 +22,7 @@ from recollect.ingest.options import ChunkOptions
 from recollect.ingest.read import UnreadableError
 from recollect.providers.base import EmbedsMedia, Limits
 from recollect.providers.gemini import EMBEDDINGS, open_gemini
-from recollect.providers.names import MEDIA_MODELS
-from recollect.providers.options import ProviderOptions
+from recollect.providers.options import MEDIA_MODELS, ProviderOptions
 from recollect.stores.base import Missing
 from recollect.types import SourceKind, Stat, digest_of
 

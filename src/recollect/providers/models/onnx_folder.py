@@ -14,7 +14,6 @@ from recollect.errors import ModelUnavailableError
 from recollect.providers.models.files import sample_digest
 from recollect.providers.models.manifest import EMBEDDER, ENGLISH_PIECES, EmbeddingManifest
 from recollect.providers.prompts import Prompts, prompts_of
-from recollect.records import dataclass
 from recollect.types import digest_of
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ def describe(folder: Path) -> EmbeddingManifest:
     """Return a manifest of the folder's model."""
     vocabulary = _check_files(folder)
     _check_modules(folder)
-    config = _JsonFile.read(folder, _CONFIG)
+    config = _read_json(folder, _CONFIG)
     pooling, max_tokens = _pooling(folder), _max_tokens(folder, config)
     prompts = _prompts(folder, config)
     weights = weights_in(folder)
@@ -67,7 +66,7 @@ def describe(folder: Path) -> EmbeddingManifest:
         id=folder.resolve().name,
         licence=None,
         files=(),
-        dimensions=config.count("hidden_size"),
+        dimensions=_count(folder, config, "hidden_size"),
         max_tokens=max_tokens,
         pooling=pooling,
         reads_latin_only=vocabulary in ENGLISH_PIECES,
@@ -101,7 +100,7 @@ def _check_files(folder: Path) -> int:
 
 
 def _pooling(folder: Path) -> Pooling:
-    fields = _JsonFile.read(folder, POOLING).fields
+    fields = _read_json(folder, POOLING)
     is_cls = fields.get("pooling_mode") == "cls" or bool(fields.get("pooling_mode_cls_token"))
     is_mean = fields.get("pooling_mode") == "mean" or bool(fields.get("pooling_mode_mean_tokens"))
     if is_cls == is_mean:
@@ -109,9 +108,12 @@ def _pooling(folder: Path) -> Pooling:
     return "cls" if is_cls else "mean"
 
 
-def _max_tokens(folder: Path, config: _JsonFile) -> int:
-    sentence = _JsonFile.read(folder, "sentence_bert_config.json", is_optional=True)
-    lengths = (sentence.count("max_seq_length"), config.count("max_position_embeddings"))
+def _max_tokens(folder: Path, config: Mapping[str, object]) -> int:
+    sentence = _read_json(folder, "sentence_bert_config.json", is_optional=True)
+    lengths = (
+        _count(folder, sentence, "max_seq_length"),
+        _count(folder, config, "max_position_embeddings"),
+    )
     max_tokens = min((length for length in lengths if length is not None), default=None)
     if max_tokens is None:
         raise _unusable(folder, f"{_CONFIG} has no max_position_embeddings")
@@ -120,13 +122,13 @@ def _max_tokens(folder: Path, config: _JsonFile) -> int:
     return max_tokens
 
 
-def _prompts(folder: Path, config: _JsonFile) -> Prompts:
-    sentence = _JsonFile.read(folder, "config_sentence_transformers.json", is_optional=True)
-    named = sentence.fields.get("prompts")
+def _prompts(folder: Path, config: Mapping[str, object]) -> Prompts:
+    sentence = _read_json(folder, "config_sentence_transformers.json", is_optional=True)
+    named = sentence.get("prompts")
     if isinstance(named, dict) and named:
         document = named.get("document", named.get("passage", ""))
         return Prompts(str(named.get("query", "")), str(document))
-    known_as = config.fields.get("_name_or_path") or ""
+    known_as = config.get("_name_or_path") or ""
     return prompts_of(f"{folder.resolve().name} {known_as}")
 
 
@@ -141,38 +143,28 @@ def _check_modules(folder: Path) -> None:
         raise _unusable(folder, f"it has a step {more[0]} after pooling, which is not supported")
 
 
-@dataclass(frozen=True, slots=True)
-class _JsonFile:
-    """The fields of a JSON file, read by type."""
+def _read_json(folder: Path, name: str, *, is_optional: bool = False) -> Mapping[str, object]:
+    """Return the fields of a JSON file; an optional file that is missing has none."""
+    path = folder / name
+    if not path.is_file():
+        if is_optional:
+            return {}
+        raise _unusable(folder, f"{name} is missing")
+    try:
+        fields = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise _unusable(folder, f"{name} is not JSON ({error})") from error
+    if not isinstance(fields, dict):
+        raise _unusable(folder, f"{name} is not a JSON object")
+    return fields
 
-    folder: Path
-    name: str
-    fields: Mapping[str, object]
 
-    @classmethod
-    def read(cls, folder: Path, name: str, *, is_optional: bool = False) -> _JsonFile:
-        """Read a JSON object; an optional file that is missing has no fields."""
-        path = folder / name
-        if not path.is_file():
-            if is_optional:
-                return cls(folder, name, {})
-            raise _unusable(folder, f"{name} is missing")
-        try:
-            fields = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise _unusable(folder, f"{name} is not JSON ({error})") from error
-        if not isinstance(fields, dict):
-            raise _unusable(folder, f"{name} is not a JSON object")
-        return cls(folder, name, fields)
-
-    def count(self, field: str) -> int | None:
-        """Return a field's positive number; None if it is missing."""
-        value = self.fields.get(field)
-        if value is None:
-            return None
-        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-            return value
-        raise _unusable(self.folder, f"{field} in {self.name} is not a positive number")
+def _count(folder: Path, fields: Mapping[str, object], name: str) -> int | None:
+    """Return a field's positive number; None if it is missing."""
+    value = fields.get(name)
+    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value > 0):
+        return value
+    raise _unusable(folder, f"{name} is not a positive number")
 
 
 def _unusable(folder: Path, reason: str) -> ModelUnavailableError:
