@@ -6,15 +6,15 @@ import re
 from collections import deque
 from typing import TYPE_CHECKING
 
-from recollect.sessions.clean import RECALLED, flatten, tag_pattern, without_blocks
+from recollect.sessions.clean import flatten, said, tag_pattern, without_blocks
 from recollect.sessions.rows import blocks, mapping, moment_of, string, texts_of
-from recollect.sessions.transcript import SIDE_AGENT, Speaker, Transcript, Turn
-from recollect.text.redact import redact
+from recollect.sessions.transcript import SIDE_AGENT, Speaker, TranscriptReader
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from collections.abc import Iterable
 
     from recollect.sessions.rows import Row
+    from recollect.sessions.transcript import Transcript
 
 _NOISE = tag_pattern((
     "command-name", "command-message", "command-args", "command-contents", "local-command-stdout",
@@ -35,20 +35,18 @@ _LEAVES_KEPT = 32
 """A summary of this conversation names a recent message; one that does not is of another."""
 
 
-class ClaudeCodeReader:
-    """Takes in a Claude Code transcript row by row."""
+class ClaudeCodeReader(TranscriptReader):
+    """Takes in a Claude Code transcript."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._titles: dict[str, str] = {}
         self._leaves: deque[str] = deque(maxlen=_LEAVES_KEPT)
-        self._started: datetime | None = None
-        self._turns: list[Turn] = []
         self._has_main = self._has_side = False
 
     def take(self, number: int, row: Row) -> None:
-        """Take in the row on a line."""
-        if self._started is None:
-            self._started = moment_of(row.get("timestamp"))
+        if self.started is None:
+            self.started = moment_of(row.get("timestamp"))
         if leaf := string(row, "uuid"):
             self._leaves.append(leaf)
         if row.get("isSidechain") is True:
@@ -64,21 +62,17 @@ class ClaudeCodeReader:
                 self._take_title(row, kind)
 
     def transcript(self) -> Transcript:
-        """Return the conversation read so far."""
         titles = (self._titles.get(kind) for kind in ("custom-title", "ai-title", "summary"))
-        return Transcript(
-            title=next(filter(None, titles), None),
-            started=self._started,
-            turns=tuple(self._turns),
-            excluded=SIDE_AGENT if self._has_side and not self._has_main else "",
-        )
+        self.title = next(filter(None, titles), "")
+        self.excluded = SIDE_AGENT if self._has_side and not self._has_main else ""
+        return super().transcript()
 
     def _take_title(self, row: Row, kind: str) -> None:
         if kind == "summary" and string(row, "leafUuid") not in self._leaves:
             return  # files also contain summaries of other conversations
         field = {"custom-title": "customTitle", "ai-title": "aiTitle"}.get(kind, kind)
         if title := flatten(string(row, field)):
-            self._titles[kind] = redact(title)
+            self._titles[kind] = title
 
     def _take_message(self, number: int, row: Row, speaker: Speaker) -> None:
         message = mapping(row, "message")
@@ -87,9 +81,9 @@ class ClaudeCodeReader:
             return
         if speaker is Speaker.ASSISTANT:
             if message.get("model") != _SYNTHETIC:
-                self._add(number, row, speaker, "\n".join(texts_of(content)))
+                self._say(number, row, speaker, texts_of(content))
         elif not _is_tool_result(row, content):
-            self._add(number, row, speaker, "\n".join(map(_prompt, texts_of(content))))
+            self._say(number, row, speaker, map(_prompt, texts_of(content)))
 
     def _take_queued(self, number: int, row: Row) -> None:
         """Take in what the user typed while the agent was working: no other row has it."""
@@ -98,14 +92,10 @@ class ClaudeCodeReader:
             return
         if queued.get("commandMode", "prompt") == "prompt":
             self._has_main = True
-            self._add(
-                number, row, Speaker.USER, "\n".join(map(_prompt, texts_of(queued.get("prompt"))))
-            )
+            self._say(number, row, Speaker.USER, map(_prompt, texts_of(queued.get("prompt"))))
 
-    def _add(self, number: int, row: Row, speaker: Speaker, text: str) -> None:
-        if spoken := redact(flatten(without_blocks(text, RECALLED))):
-            moment = moment_of(row.get("timestamp"))
-            self._turns.append(Turn(number, speaker, spoken, moment))
+    def _say(self, number: int, row: Row, speaker: Speaker, texts: Iterable[str]) -> None:
+        self.add(number, speaker, said("\n".join(texts)), moment_of(row.get("timestamp")))
 
 
 def _is_tool_result(row: Row, content: object) -> bool:

@@ -60,6 +60,11 @@ def without_blocks(text: str, pattern: re.Pattern[str]) -> str:
     return _without(text, spans)
 
 
+def said(text: str) -> str:
+    """Return a message on one line, without the memory and reminders that programs inject."""
+    return flatten(without_blocks(text, RECALLED))
+
+
 def without_internal_context(text: str) -> str:
     """Return the text without what OpenClaw fences as internal.
 

@@ -10,15 +10,13 @@ import re
 from collections import deque
 from typing import TYPE_CHECKING
 
-from recollect.sessions.clean import RECALLED, flatten, tag_pattern, without_blocks
+from recollect.sessions.clean import said, tag_pattern, without_blocks
 from recollect.sessions.rows import mapping, moment_of, string, texts_of
-from recollect.sessions.transcript import SIDE_AGENT, Speaker, Transcript, Turn
-from recollect.text.redact import redact
+from recollect.sessions.transcript import SIDE_AGENT, Speaker, TranscriptReader
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from recollect.sessions.rows import Row
+    from recollect.sessions.transcript import Transcript
 
 _INJECTED = tag_pattern((
     "environment_context", "user_instructions", "turn_aborted", "user_shell_command", "user_action",
@@ -39,19 +37,17 @@ _TWINS_KEPT = 64
 """More messages than ever come between twins, which are two or three apart."""
 
 
-class CodexReader:
-    """Takes in a Codex rollout row by row."""
+class CodexReader(TranscriptReader):
+    """Takes in a Codex rollout."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._meta: Row = {}
-        self._started: datetime | None = None
-        self._turns: list[Turn] = []
         self._alone: deque[tuple[str, Speaker, str]] = deque(maxlen=_TWINS_KEPT)
 
     def take(self, number: int, row: Row) -> None:
-        """Take in the row on a line."""
-        if self._started is None:
-            self._started = moment_of(row.get("timestamp"))
+        if self.started is None:
+            self.started = moment_of(row.get("timestamp"))
         payload = mapping(row, "payload")
         match row.get("type"):
             case "session_meta" if not self._meta:  # a fork repeats its parents' rows below
@@ -66,47 +62,35 @@ class CodexReader:
                 self._meta = row
 
     def transcript(self) -> Transcript:
-        """Return the conversation read so far."""
-        return Transcript(
-            started=moment_of(self._meta.get("timestamp")) or self._started,
-            turns=tuple(self._turns),
-            excluded=SIDE_AGENT if "subagent" in mapping(self._meta, "source") else "",
-        )
+        self.started = moment_of(self._meta.get("timestamp")) or self.started
+        self.excluded = SIDE_AGENT if "subagent" in mapping(self._meta, "source") else ""
+        return super().transcript()
 
     def _take_event(self, number: int, row: Row, payload: Row) -> None:
         speaker = _EVENTS.get(string(payload, "type"))
         if speaker is not None:
-            self._add(number, row, speaker, texts_of(payload.get("message")))
+            self._say(number, row, speaker, texts_of(payload.get("message")))
 
     def _take_message(self, number: int, row: Row, payload: Row) -> None:
         role = string(payload, "role")
         if payload.get("type") == "message" and role in _SPEAKERS:
             texts = texts_of(payload.get("content"), kinds=_TEXT_BLOCKS)
-            self._add(number, row, Speaker(role), texts)
+            self._say(number, row, Speaker(role), texts)
 
-    def _add(self, number: int, row: Row, speaker: Speaker, texts: list[str]) -> None:
+    def _say(self, number: int, row: Row, speaker: Speaker, texts: list[str]) -> None:
         if speaker is Speaker.USER:
             texts = [_prompt(text) for text in texts]
-        text = flatten(without_blocks("\n".join(texts), RECALLED))
-        if not text or self._is_twin(string(row, "type"), speaker, text):
-            return
-        moment = moment_of(row.get("timestamp"))
-        self._turns.append(Turn(number, speaker, redact(text), moment))
+        spoken = said("\n".join(texts))
+        if spoken and not self._is_twin(string(row, "type"), speaker, spoken):
+            self.add(number, speaker, spoken, moment_of(row.get("timestamp")))
 
     def _is_twin(self, kind: str, speaker: Speaker, text: str) -> bool:
-        twin = next(
-            (
-                other
-                for other in self._alone
-                if other[0] != kind and other[1] is speaker and other[2] == text
-            ),
-            None,
-        )
-        if twin is None:
-            self._alone.append((kind, speaker, text))
-            return False
-        self._alone.remove(twin)
-        return True
+        for other in self._alone:
+            if other[0] != kind and other[1:] == (speaker, text):
+                self._alone.remove(other)
+                return True
+        self._alone.append((kind, speaker, text))
+        return False
 
 
 def _prompt(text: str) -> str:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import UsageError
 from recollect.records import dataclass
-from recollect.sessions.clean import RECALLED, flatten, without_blocks
+from recollect.sessions.clean import flatten, said
 from recollect.sessions.rows import (
     MAX_BYTES,
     blocks,
@@ -32,8 +32,8 @@ from recollect.sessions.rows import (
     string,
     texts_of,
 )
-from recollect.sessions.transcript import Speaker, Transcript, TranscriptFormat, Turn
-from recollect.text.redact import redact, redact_json
+from recollect.sessions.transcript import Speaker, TranscriptFormat, TranscriptReader
+from recollect.text.redact import redact_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -199,30 +199,21 @@ def _conversation(entry: object) -> Conversation | str:
     return Conversation(form, own_id, max(filter(None, moments), default=_NEVER), content)
 
 
-class ExportReader:
-    """Takes in a conversation of an export row by row: its header, then its messages."""
+class ExportReader(TranscriptReader):
+    """Takes in a conversation of an export: its header, then its messages."""
 
     def __init__(self, form: TranscriptFormat) -> None:
+        super().__init__()
         self._product = _PRODUCTS[form]
-        self._title: str | None = None
-        self._started: datetime | None = None
-        self._turns: list[Turn] = []
 
     def take(self, number: int, row: Row) -> None:
-        """Take in the row on a line."""
         moment = moment_of(row.get(self._product.created))
         if "export" in row:
-            self._title = redact(flatten(string(row, self._product.title))) or None
-            self._started = moment
+            self.title, self.started = flatten(string(row, self._product.title)), moment
             return
         speaker, text = self._product.said(row)
-        spoken = redact(flatten(without_blocks(text, RECALLED)))
-        if speaker is not None and spoken:
-            self._turns.append(Turn(number, speaker, spoken, moment))
-
-    def transcript(self) -> Transcript:
-        """Return the conversation read so far."""
-        return Transcript(self._title, self._started, tuple(self._turns))
+        if speaker is not None:
+            self.add(number, speaker, said(text), moment)
 
 
 @dataclass(frozen=True, slots=True)

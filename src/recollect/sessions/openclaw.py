@@ -13,19 +13,19 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from recollect.sessions.clean import (
-    RECALLED,
     flatten,
+    said,
     tag_pattern,
     without_blocks,
     without_internal_context,
 )
 from recollect.sessions.names import session_id_of
 from recollect.sessions.rows import mapping, moment_of, string, texts_of
-from recollect.sessions.transcript import Speaker, Transcript, Turn
-from recollect.text.redact import redact
+from recollect.sessions.transcript import Speaker, TranscriptReader
 
 if TYPE_CHECKING:
     from recollect.sessions.rows import Row
+    from recollect.sessions.transcript import Transcript
 
 SYSTEM_ONLY = "only the system speaks to the agent in it"
 CRON = "is a scheduled run"
@@ -59,8 +59,8 @@ _EXEC_EVENT = re.compile(
 )
 
 
-class OpenClawReader:
-    """Takes in an OpenClaw transcript row by row."""
+class OpenClawReader(TranscriptReader):
+    """Takes in an OpenClaw transcript."""
 
     def __init__(self, *, is_archive: bool) -> None:
         """Start with an empty transcript.
@@ -70,41 +70,31 @@ class OpenClawReader:
                 is a scheduled run; for a live file the index does.
 
         """
+        super().__init__()
         self._is_archive = is_archive
         self._header: Row = {}
-        self._title = ""
-        self._turns: list[Turn] = []
-        self._resets: list[int] = []
-        self._excluded = ""
-        self._is_unsaid = (
-            False  # the turn that the last user message opened is a heartbeat or a recall
-        )
+        # Whether the turn that the last user message opened is a heartbeat or a recall.
+        self._is_unsaid = False
         self._has_people = self._has_system = False
 
     def take(self, number: int, row: Row) -> None:
-        """Take in the row on a line."""
-        self._excluded = self._excluded or self._exclusion(row)
+        self.excluded = self.excluded or self._exclusion(row)
         match row.get("type"):
             case "message":
                 self._take_message(number, row)
             case "reset":
-                self._resets.append(number)
+                self.resets.append(number)
             case "session" if not self._header:
                 self._header = row
             case "session_info":
-                self._title = flatten(string(row, "name")) or self._title
+                self.title = flatten(string(row, "name")) or self.title
 
     def transcript(self) -> Transcript:
-        """Return the conversation read so far."""
-        is_system_only = self._has_system and not self._has_people
-        first = next((turn.moment for turn in self._turns if turn.moment is not None), None)
-        return Transcript(
-            title=redact(self._title) or None,
-            started=moment_of(self._header.get("timestamp")) or first,
-            turns=tuple(self._turns),
-            resets=tuple(self._resets),
-            excluded=self._excluded or (SYSTEM_ONLY if is_system_only else ""),
-        )
+        first = next((turn.moment for turn in self.turns if turn.moment is not None), None)
+        self.started = moment_of(self._header.get("timestamp")) or first
+        if self._has_system and not self._has_people:
+            self.excluded = self.excluded or SYSTEM_ONLY
+        return super().transcript()
 
     def _exclusion(self, row: Row) -> str:
         inner = mapping(row, "data")
@@ -121,9 +111,9 @@ class OpenClawReader:
         if is_relayed or self._is_unsaid:
             return
         text = _spoken(message, speaker)
-        if text and not _is_machinery(text, speaker):
+        if not _is_machinery(text, speaker):
             moment = moment_of(message.get("timestamp"), row.get("timestamp"))
-            self._turns.append(Turn(number, speaker, redact(text), moment))
+            self.add(number, speaker, text, moment)
 
     def _open_turn(self, message: Row) -> bool:
         """Note who opens the turn; return whether another session does."""
@@ -141,7 +131,7 @@ def _spoken(message: Row, speaker: Speaker) -> str:
         text = without_envelope(text)
     else:
         text = without_reply_tag(without_blocks(text, _THOUGHT))
-    return flatten(without_blocks(without_internal_context(text), RECALLED))
+    return said(without_internal_context(text))
 
 
 def _is_machinery(text: str, speaker: Speaker) -> bool:

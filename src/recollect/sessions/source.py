@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from recollect.errors import NotFoundError, StoreError
 from recollect.ingest.folders import Found
@@ -34,18 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from recollect.sessions.find import FoundTranscript
-    from recollect.sessions.rows import Row
-    from recollect.sessions.transcript import Transcript
-
-
-class TranscriptReader(Protocol):
-    """Takes in a transcript of one format row by row."""
-
-    def take(self, number: int, row: Row) -> None:
-        """Take in the row on a line."""
-
-    def transcript(self) -> Transcript:
-        """Return the conversation read so far."""
+    from recollect.sessions.transcript import Transcript, TranscriptReader
 
 
 def reader_of(form: TranscriptFormat, *, is_archive: bool) -> TranscriptReader:

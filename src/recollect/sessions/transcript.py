@@ -1,17 +1,21 @@
-"""The records of a conversation: who said what, and when.
+"""A conversation: who said what, and when; and what the readers of all formats share.
 
-They do not know file formats or chunks.
+Nothing here knows a file format or chunks.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from recollect.records import dataclass
+from recollect.text.redact import redact
 
 if TYPE_CHECKING:
     from datetime import datetime
+
+    from recollect.sessions.rows import Row
 
 SIDE_AGENT = "is a side agent's own conversation"
 """Reason to exclude what an agent and its sub-agent say to each other."""
@@ -57,3 +61,28 @@ class Transcript:
     """Lines at which the agent's context was reset."""
     excluded: str = ""
     """Why nothing of it may be searched; empty if it may."""
+
+
+class TranscriptReader(ABC):
+    """Takes in a transcript row by row; each format has its own."""
+
+    def __init__(self) -> None:
+        self.title = ""
+        self.started: datetime | None = None
+        self.turns: list[Turn] = []
+        self.resets: list[int] = []
+        self.excluded = ""
+
+    @abstractmethod
+    def take(self, number: int, row: Row) -> None:
+        """Take in the row on a line."""
+
+    def add(self, number: int, speaker: Speaker, spoken: str, moment: datetime | None) -> None:
+        """Add a message on one line, unless nothing was said."""
+        if spoken:
+            self.turns.append(Turn(number, speaker, redact(spoken), moment))
+
+    def transcript(self) -> Transcript:
+        """Return the conversation read so far."""
+        turns, resets = tuple(self.turns), tuple(self.resets)
+        return Transcript(redact(self.title) or None, self.started, turns, resets, self.excluded)
