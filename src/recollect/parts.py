@@ -323,6 +323,17 @@ class MemoryParts:
                 for hit, others in zip(results.hits, against, strict=True)
             )
             results = replace(results, hits=tuple(hits))
+        if started.request.links:
+            graph = self.overview.link_graph()
+            linked = (
+                replace(
+                    hit,
+                    links=graph.links.get(hit.path, ()),
+                    backlinks=graph.backlinks.get(hit.path, ()),
+                )
+                for hit in results.hits
+            )
+            results = replace(results, hits=tuple(linked))
         notices = (*started.notices, *self.syncer.take_notices(), *results.notices)
         return replace(results, notices=notices)
 

@@ -505,6 +505,19 @@ class SearchRequest:
         aliases="superseded",
         is_listed=False,
     )
+    links: bool = _asked(
+        False,
+        "boolean",
+        "Name the notes that each hit links to, and that link to it.",
+        is_listed=False,
+    )
+    compact: bool = _asked(
+        False,
+        "boolean",
+        "Of each hit only title, place and one sentence.",
+        "Only title, place, one sentence each",
+        aliases="short brief",
+    )
     explain: bool = _asked(False, "boolean", "Show how each score was computed.", shells="cli http")
     fusion: str | None = _asked(
         None, "string", "How the two legs are combined.", choices=FUSIONS, shells="cli http"
@@ -609,7 +622,8 @@ class Hit:
     shape = Shape(
         {"moment": "time", "trace": "explain"},
         hidden="text sentence",
-        optional="speaker moment fact valid_until superseded_by contradicts also_in trace memory",
+        optional="speaker moment fact valid_until superseded_by contradicts also_in links "
+        "backlinks trace memory",
     )
     path: str
     start_line: int
@@ -638,6 +652,10 @@ class Hit:
     """Facts that contradict a fact, each as its id and its text."""
     also_in: tuple[Repeat, ...] = ()
     """Other notes or transcripts that only repeat this hit, best first."""
+    links: tuple[str, ...] = ()
+    """Notes that its note links to, if they were asked for."""
+    backlinks: tuple[str, ...] = ()
+    """Notes that link to its note."""
     trace: Trace | None = None
     text: str = ""
     """The whole chunk, of which the snippet is a part."""
@@ -662,7 +680,7 @@ class Hit:
 class Results:
     """Hits, and how each leg fared."""
 
-    shape = Shape({"hits": "results"}, hidden="searched terms why_empty")
+    shape = Shape({"hits": "results"}, hidden="searched terms why_empty is_compact")
     hits: tuple[Hit, ...]
     query: str
     mode: Mode
@@ -684,6 +702,8 @@ class Results:
     """Terms of the question, in the spelling that was searched."""
     why_empty: tuple[str, ...] = ()
     """Those of the notices that say why nothing was found."""
+    is_compact: bool = False
+    """Whether of each hit only its title, its place and a sentence are shown."""
 
     def __iter__(self) -> Iterator[Hit]:
         """Return the hits, best first."""

@@ -7,39 +7,15 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from tests.support.commands import recollect_command
+from tests.support.commands import Cli
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 RECOLLECT = Path(sys.executable).parent / "recollect"
-
-
-class Cli:
-    """Runs `recollect` in a workspace."""
-
-    def __init__(self, workspace: Path, environ: dict[str, str]) -> None:
-        self.workspace = workspace
-        self.environ = environ
-
-    def __call__(self, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*recollect_command(), *arguments],
-            cwd=self.workspace,
-            env={**self.environ, **more},
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            check=False,
-        )
-
-    def json(self, *arguments: str, **more: str) -> Any:
-        done = self(*arguments, "--json", **more)
-        assert 0 == done.returncode, done.stderr
-        return json.loads(done.stdout)
 
 
 @pytest.fixture

@@ -8,12 +8,14 @@ fork_server.py. Tests of start-up, of kills from outside and of process ids star
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import subprocess
 import sys
 import tempfile
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parent.parent.parent
 STUB = Path(__file__).parent / "forked.py"
@@ -54,3 +56,27 @@ def bin_folder() -> Path:
     script.write_text(f'#!/bin/sh\nexec {" ".join(command)} "$@"\n', encoding="utf-8")
     script.chmod(0o755)
     return folder
+
+
+class Cli:
+    """Runs `recollect` in a workspace."""
+
+    def __init__(self, workspace: Path, environ: dict[str, str]) -> None:
+        self.workspace = workspace
+        self.environ = environ
+
+    def __call__(self, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*recollect_command(), *arguments],
+            cwd=self.workspace,
+            env={**self.environ, **more},
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=False,
+        )
+
+    def json(self, *arguments: str, **more: str) -> Any:
+        done = self(*arguments, "--json", **more)
+        assert 0 == done.returncode, done.stderr
+        return json.loads(done.stdout)

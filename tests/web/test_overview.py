@@ -74,7 +74,7 @@ def test_a_map_starts_on_the_axes_of_an_exact_decomposition() -> None:
 
 def test_a_map_keeps_neighbours_that_two_axes_do_not(wren: Memory) -> None:
     fingerprint = published_in(wren.parts.store.spaces())
-    keys = wren.parts.store.embedded(fingerprint, scope=Scope())  # type: ignore[arg-type]
+    keys = wren.parts.store.embedded(fingerprint, scope=Scope())
     vectors = wren.parts.store.load(keys.tolist(), terms=(), fingerprint=fingerprint).vectors
 
     straight = trust(vectors, widest(vectors))

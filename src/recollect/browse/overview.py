@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.browse.layout import MAX_LAID_OUT, evenly, lay_out
+from recollect.browse.links import LinkGraph, link_graph
 from recollect.errors import UsageError, explains_system_failures
 from recollect.ingest.sync import rebuilds
 from recollect.reports import (
@@ -44,6 +45,8 @@ MAX_DOCUMENTS = 1000  # on one page
 MAX_RELATED = 50
 _PASSAGES = 8  # of a document, whose neighbours are looked for
 _NEIGHBOURS = 24  # of each passage; some are of the document itself
+_BATCH = 1000
+"""Chunks that are read at a time."""
 _NO_SPACE = Degradation(
     "No vectors are complete yet, so there is nothing to draw.",
     action="Wait until the index is embedded; `recollect status` shows how far it is.",
@@ -77,6 +80,7 @@ class Overview:
         self._map: ChunkMap | None = None
         self._map_origin: object = None
         """Differs if the map would."""
+        self._links: tuple[object, LinkGraph] | None = None
 
     @synchronized
     @rebuilds
@@ -172,6 +176,21 @@ class Overview:
             chunks = [each for each in chunks if each.start_line in lines]
         found = (tag for each in chunks for tag in shown_tags(each.text, each.triggers))
         return tuple(dict.fromkeys(found))
+
+    @synchronized
+    @rebuilds
+    def link_graph(self) -> LinkGraph:
+        """Return which notes link to which, read from all their texts."""
+        version = self._store.version()
+        if self._links is None or self._links[0] != version:
+            notes = replace(self._scope(()), source=SourceKind.MEMORY)
+            keys = self._store.embedded(None, scope=notes)
+            parts = (keys[at : at + _BATCH].tolist() for at in range(0, len(keys), _BATCH))
+            loaded = (self._store.load(part, terms=(), fingerprint=None) for part in parts)
+            chunks = (chunk for part in loaded for chunk in part.chunks)
+            paths = [path for _, path in self._store.known()]
+            self._links = version, link_graph(chunks, paths=paths)
+        return self._links[1]
 
     @synchronized
     @rebuilds

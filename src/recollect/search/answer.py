@@ -21,7 +21,7 @@ from recollect.search.embed import (
     choose_provider,
     embed_question,
 )
-from recollect.search.hits import make_hits, term_weights
+from recollect.search.hits import compacted, make_hits, term_weights
 from recollect.search.interpret import interpret
 from recollect.search.notices import (
     empty_notices,
@@ -177,11 +177,14 @@ class Searcher:
         told = () if results.hits else tuple(why_empty)
         more = source_notices(request, indexed=self.sources)
         degraded = self._degraded(results, started, embedded)
+        hits = tuple(map(compacted, results.hits)) if request.compact else results.hits
         return replace(
             results,
+            hits=hits,
             degraded=degraded or None,
             notices=(*told, *more, *results.notices),
             why_empty=told,
+            is_compact=request.compact,
         )
 
     def _search(self, started: StartedSearch, embedded: EmbeddedSearch) -> Results:

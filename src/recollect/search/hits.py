@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from recollect.search.factors import age_days
 from recollect.search.scores import KEYWORD, VECTOR
 from recollect.search.select import citation
-from recollect.text.excerpt import best_sentence, excerpt
+from recollect.text.excerpt import best_sentence, excerpt, without_headings
 from recollect.text.terms import terms
 from recollect.types import Hit, LegTrace, SourceKind, Trace
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from recollect.types import Leg
 
 MAX_SNIPPET_CHARS = 700
+_COMPACT_CHARS = 120
 
 
 def make_hits(
@@ -88,6 +89,13 @@ def _make_hit(
         text=text,
         sentence=sentence,
     )
+
+
+def compacted(hit: Hit) -> Hit:
+    """Return a hit that takes about 50 tokens: its best sentence, or the first words of it."""
+    says = " ".join((hit.sentence or without_headings(hit.snippet, hit.heading)).split())
+    short = says if len(says) <= _COMPACT_CHARS else f"{says[: _COMPACT_CHARS - 1].rstrip()}…"
+    return replace(hit, snippet=short, text=short, sentence=short)
 
 
 def _make_trace(  # noqa: PLR0913 - what a score is made of

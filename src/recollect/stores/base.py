@@ -357,8 +357,11 @@ class Store(Protocol):
     def days(self, scope: Scope) -> tuple[DaySummary, ...]:
         """Return the amount stored per day, earliest first; undated chunks come before all."""
 
-    def embedded(self, fingerprint: Fingerprint, *, scope: Scope) -> npt.NDArray[np.int64]:
-        """Return the keys of all chunks in scope that have a vector in this space, in order."""
+    def embedded(self, fingerprint: Fingerprint | None, *, scope: Scope) -> npt.NDArray[np.int64]:
+        """Return the keys of all chunks in scope that have a vector in this space, in order.
+
+        None returns all chunks in scope.
+        """
 
     # Threads and processes that use one store at the same time
 

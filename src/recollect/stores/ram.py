@@ -386,8 +386,10 @@ class RamStore(Store):
         )
 
     @synchronized
-    def embedded(self, fingerprint: Fingerprint, *, scope: Scope) -> npt.NDArray[np.int64]:
-        keys = [key for key, row in self._seen(scope) if self._has_vector(row, fingerprint)]
+    def embedded(self, fingerprint: Fingerprint | None, *, scope: Scope) -> npt.NDArray[np.int64]:
+        is_any = fingerprint is None
+        rows = self._seen(scope)
+        keys = [key for key, row in rows if is_any or self._has_vector(row, fingerprint)]
         return np.array(keys, dtype=np.int64)
 
     # Sharing

@@ -37,7 +37,7 @@ _FENCE = re.compile(
     r"(?P<marks>`{3,}(?=[^`]*$)|~{3,})[ \t]*(?P<about>.*)"
 )
 _STARTS_IN_CODE = re.compile(r"(>*(?:`{3,}|~{3,}))(?!\S)")
-_INLINE_CODE = re.compile(r"`[^`\n]*`")
+INLINE_CODE = re.compile(r"`[^`\n]*`")
 _COLOUR = re.compile(r"(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})")
 _TYPE = "type"
 """The field of front matter that says what a note is, in the Open Knowledge Format."""
@@ -120,7 +120,7 @@ def _without_code(text: str, fence: str) -> str:
     opened = open_fences(lines, fence)
     around = zip(lines, pairwise(opened), strict=True)
     kept = (line for line, (before, after) in around if not (before or after))
-    return _INLINE_CODE.sub(" ", "\n".join(kept))
+    return INLINE_CODE.sub(" ", "\n".join(kept))
 
 
 def open_fences(lines: Iterable[str], fence: str = "") -> list[str]:

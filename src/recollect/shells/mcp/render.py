@@ -16,6 +16,7 @@ from urllib.parse import quote, unquote
 from recollect.errors import NotFoundError, RecollectError, UsageError
 from recollect.records import dataclass
 from recollect.shape import as_json, json_of
+from recollect.shells.mcp.tools import HIT_FIELDS
 from recollect.shells.render.facts import remembered_notices
 from recollect.shells.render.search import also_in_text, validity_text
 from recollect.shells.render.status import outcome_json, status_text
@@ -103,7 +104,8 @@ def search_result(
     """
     frame, warnings = _frame(results, is_partial=is_partial, narrowed=narrowed)
     spent = max(estimate_tokens(json.dumps(frame)), sum(map(estimate_tokens, warnings)))
-    fitted = _fit(results.hits, max_tokens=max_tokens - spent - _FRAME_TOKENS)
+    room = max_tokens - spent - _FRAME_TOKENS
+    fitted = _fit(results.hits, max_tokens=room, is_compact=results.is_compact)
     shape: Shape = {"results": fitted.shapes, **frame}
     if fitted.left_out:
         shape["leftOut"] = len(fitted.left_out)
@@ -244,7 +246,7 @@ class _Fitted:
     is_shortened: bool
 
 
-def _fit(hits: Sequence[Hit], *, max_tokens: int) -> _Fitted:
+def _fit(hits: Sequence[Hit], *, max_tokens: int, is_compact: bool) -> _Fitted:
     """Take the hits in order, each with as much of its snippet as there is room for."""
     shapes: list[Shape] = []
     lines: list[str] = []
@@ -255,6 +257,7 @@ def _fit(hits: Sequence[Hit], *, max_tokens: int) -> _Fitted:
         for most_chars in (None, _SHORT_CHARS, 0):
             snippet = _shortened(neutralised(hit.snippet), most_chars)
             shape, line = _hit_shape(hit, snippet), _hit_text(hit, snippet)
+            shape = {name: shape[name] for name in HIT_FIELDS} if is_compact else shape
             encoded = json.dumps(shape, ensure_ascii=False)
             cost = max(estimate_tokens(encoded), estimate_tokens(line)) + 1
             if cost <= left:
@@ -294,6 +297,8 @@ def _hit_text(hit: Hit, snippet: str) -> str:
     marks += [validity_text(hit.valid_until)] if hit.valid_until else []
     marks += [f"contradicted by {on_one_line(each)}" for each in hit.contradicts]
     marks += [f"also in {on_one_line(also_in_text(hit))}"] if hit.also_in else []
+    marks += [f"links to {on_one_line(', '.join(hit.links))}"] if hit.links else []
+    marks += [f"linked from {on_one_line(', '.join(hit.backlinks))}"] if hit.backlinks else []
     heading = on_one_line(hit.title)
     said = without_headings(snippet, hit.heading)
     body = "".join(f"\n  {line}" for line in said.split("\n") if said)

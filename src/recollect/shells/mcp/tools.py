@@ -81,8 +81,10 @@ def _results(hit: dict[str, object], **special: object) -> dict[str, object]:
 
 
 _LINE = {"type": "integer"}
+HIT_FIELDS = ["path", "startLine", "endLine", "score", "snippet", "source", "citation"]
+"""What every hit has, also in the compact form."""
 _HIT = _object(
-    "path startLine endLine score snippet source citation",
+    " ".join(HIT_FIELDS),
     startLine=_LINE,
     endLine=_LINE,
     score={"type": "number"},

@@ -43,6 +43,8 @@ def results_text(results: Results, *, width: int, verbose: bool = False) -> Iter
     """Yield what `search` prints: per hit a few lines around what matched, or whole chunks."""
     if not results.hits:
         yield "No matches.", ""
+    elif results.is_compact:
+        yield from (_weak_line(hit, width=width, is_titled=True) for hit in results.hits)
     elif verbose:
         yield from _whole_hits(results)
     elif not results.confident and results.hits[0].trace is None:
@@ -93,9 +95,10 @@ def _short_hits(results: Results, *, width: int) -> Iterator[MarkedLine]:
         yield from ((row, "") for row in rows)
 
 
-def _weak_line(hit: Hit, *, width: int) -> MarkedLine:
+def _weak_line(hit: Hit, *, width: int, is_titled: bool = False) -> MarkedLine:
     place = f"{hit.score:.3f} {hit.path}:{hit.start_line}-{hit.end_line}"
     says = " ".join((hit.sentence or without_headings(hit.snippet, hit.heading)).split())
+    says = f"{hit.title}: {says}" if is_titled and hit.title else says
     return [(place, ""), (_fitted(f"  {says}", width - len(place)), "dim")], ""
 
 
@@ -131,6 +134,10 @@ def _hit_remarks(hit: Hit) -> Iterator[Line]:
         yield validity_text(hit.valid_until), "yellow"
     if hit.also_in:
         yield f"also in {also_in_text(hit)}", "cyan"
+    if hit.links:
+        yield f"links to {', '.join(hit.links)}", "cyan"
+    if hit.backlinks:
+        yield f"linked from {', '.join(hit.backlinks)}", "cyan"
     if hit.trace is not None:
         yield from trace_text(hit.trace)
 

@@ -121,10 +121,8 @@ _DAYS = f"""
     SELECT c.day, d.source, count(DISTINCT d.id), count(*) FROM {_JOINED} WHERE {{condition}}
     GROUP BY c.day, d.source ORDER BY c.day NULLS FIRST, d.source
 """  # noqa: S608 - our own column names
-_EMBEDDED = f"""
-    SELECT c.id FROM {_JOINED} JOIN {{table}} v ON v.tenant = c.tenant AND v.digest = c.digest
-    WHERE {{condition}} ORDER BY c.id
-"""  # noqa: S608 - our own column names
+_EMBEDDED = f"SELECT c.id FROM {_JOINED} {{joined}} WHERE {{condition}} ORDER BY c.id"  # noqa: S608 - our own names
+_VECTORS = "JOIN {table} v ON v.tenant = c.tenant AND v.digest = c.digest"
 
 
 class PostgresDocuments(TenantTables):
@@ -306,13 +304,14 @@ class PostgresDocuments(TenantTables):
             statement = _DAYS.format(condition=condition)
             return summarize_days(run(connection, statement, condition.values))
 
-    def embedded(self, fingerprint: Fingerprint, *, scope: Scope) -> npt.NDArray[np.int64]:
+    def embedded(self, fingerprint: Fingerprint | None, *, scope: Scope) -> npt.NDArray[np.int64]:
         with self._session.reading() as connection:
-            table = self._vector_table(connection, fingerprint)
-            if table is None:
+            table = self._vector_table(connection, fingerprint) if fingerprint else None
+            if fingerprint is not None and table is None:
                 return np.zeros(0, dtype=np.int64)
             condition = scope_condition(connection, scope, tenant=self._tenant)
-            statement = _EMBEDDED.format(table=table, condition=condition)
+            joined = _VECTORS.format(table=table) if table else ""
+            statement = _EMBEDDED.format(joined=joined, condition=condition)
             rows = run(connection, statement, condition.values)
             return np.fromiter((row[0] for row in rows), dtype=np.int64)
 

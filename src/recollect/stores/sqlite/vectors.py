@@ -169,10 +169,10 @@ class SqliteVectors(SqliteFile):
             held = chunk_vectors(connection, texts.fingerprint)
             return Coverage(chunks, held.pending(media=texts.media))
 
-    def embedded(self, fingerprint: Fingerprint, *, scope: Scope) -> npt.NDArray[np.int64]:
+    def embedded(self, fingerprint: Fingerprint | None, *, scope: Scope) -> npt.NDArray[np.int64]:
         with self._reading() as connection:
             held = chunk_vectors(connection, fingerprint, scope=scope)
-            return held.ids[held.has_vector]
+            return held.ids if fingerprint is None else held.ids[held.has_vector]
 
     def spaces(self) -> Mapping[Fingerprint, Space]:
         with self._reading() as connection:
