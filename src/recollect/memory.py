@@ -29,6 +29,7 @@ from recollect.stores.notes import claim
 from recollect.stores.pushed import PUSHED
 from recollect.stores.registry import is_store_file, open_store
 from recollect.stores.synchronized import synchronized
+from recollect.text.confined import shown_path
 from recollect.text.globs import escaped
 from recollect.types import MAX_RESULTS, SearchRequest, SourceKind, silent
 
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
         Verification,
         Why,
     )
+    from recollect.sessions.agent_notes import AgentNotes
     from recollect.sessions.book import SessionBook
     from recollect.sessions.source import SessionSource
     from recollect.stores.base import Store
@@ -224,7 +226,21 @@ class Memory:
             exclude = (*config.ingest.walk.exclude, FACTS_FOLDER)
             walk = replace(config.ingest.walk, exclude=exclude)
             sources.append(NotesSource(self.workspace, options=replace(config.ingest, walk=walk)))
+        if SourceKind.AGENTS in config.sources:
+            sources.append(self._agent_notes)
         return [*sources, *filter(None, [self._transcripts])]
+
+    @cached_property
+    def _agent_notes(self) -> AgentNotes:
+        from recollect.sessions.agent_notes import AgentNotes
+
+        setup = self._setup
+        return AgentNotes(
+            [self.workspace],
+            home=setup.places.user,
+            environ=setup.environ,
+            options=self.config.ingest,
+        )
 
     @property
     def config(self) -> Config:
@@ -429,6 +445,8 @@ class Memory:
         found = watched(self.workspace, options=self.config.ingest.walk)
         if SourceKind.SESSIONS in self.config.sources:
             found += [Watched(place, is_deep=True) for place in self._session_source.places()]
+        if SourceKind.AGENTS in self.config.sources:
+            found += [Watched(place, is_deep=True) for place in self._agent_notes.places()]
         for name in self._openers:
             with suppress(RecollectError):  # told by each sync
                 found += self._other(name)._watched()  # noqa: SLF001 - of this class
@@ -448,7 +466,12 @@ class Memory:
         from recollect.ingest.read import UnreadableError, read, shown_text
         from recollect.ingest.walk import locate
 
-        found = locate(path, workspace=self.workspace, options=self.config.ingest.walk)
+        found = None
+        if SourceKind.AGENTS in self.config.sources:
+            shown = shown_path(path, home=self._setup.places.user)
+            notes = self._agent_notes.find()[0]
+            found = next((each for each in notes if each.path == shown), None)
+        found = found or locate(path, workspace=self.workspace, options=self.config.ingest.walk)
         try:
             return found.path, shown_text(read(found, now_ns=time.time_ns()))
         except UnreadableError as error:

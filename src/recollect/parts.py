@@ -14,7 +14,6 @@ from threading import RLock
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
-from recollect.config.paths import shown_path
 from recollect.errors import ElsewhereError, RecollectError, explains_system_failures
 from recollect.facts.files import FACTS_FOLDER
 from recollect.facts.scope import audience_of
@@ -42,6 +41,7 @@ from recollect.search.join import joined, notices_of
 from recollect.stores.base import SpaceTexts, published_in
 from recollect.stores.registry import open_cache
 from recollect.stores.synchronized import synchronized
+from recollect.text.confined import shown_path
 from recollect.types import (
     MAX_QUERY_CHARS,
     Degradation,

@@ -50,7 +50,7 @@ MAX_QUERY_CHARS = 4_000
 MAX_RESULTS = 1000
 MAX_TAGS = 20
 """Tags of one question: each is looked for in every chunk that has its words."""
-SOURCES = ("memory", "sessions", "facts", "all")
+SOURCES = ("memory", "sessions", "agents", "facts", "all")
 FUSIONS = ("calibrated", "weighted", "rrf")
 _NATIVE = "native"
 _READ_FIELDS = 5  # of front matter
@@ -98,6 +98,8 @@ class SourceKind(StrEnum):
 
     MEMORY = "memory"
     SESSIONS = "sessions"
+    AGENTS = "agents"
+    """What agents keep as their own memory."""
     FACTS = "facts"
 
     __hash__ = str.__hash__  # that of an enum is a function in Python: too slow for every file

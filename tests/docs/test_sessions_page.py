@@ -56,7 +56,7 @@ def test_every_command_finds_the_conversation_until_it_is_forgotten(
     page = blocks(ROOT / "docs" / "sessions.md")
     commands = "".join(block.text for block in page if block.language == "bash").splitlines()
     printed = {command: run(command) for command in commands}
-    searches = [command for command in commands if " search " in command]
+    searches = [command for command in commands if "spare key" in command]
     run(f"recollect -w {WORKSPACE} sessions forget 5f0c")
     after = run(searches[1])
     run(f"recollect -w {WORKSPACE} sessions forget --undo 5f0c")

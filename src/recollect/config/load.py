@@ -13,13 +13,7 @@ from functools import partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from recollect.config.paths import (
-    PROJECT_FILE,
-    Places,
-    find_workspace,
-    settings_text,
-    shown_path,
-)
+from recollect.config.paths import PROJECT_FILE, Places, find_workspace, settings_text
 from recollect.config.schema import (
     SETTINGS,
     Config,
@@ -32,7 +26,7 @@ from recollect.errors import ConfigError, WorkspaceError
 from recollect.providers.keys import Variables
 from recollect.providers.options import AUTO, MEDIA_MODELS
 from recollect.records import dataclass
-from recollect.text.confined import is_inside
+from recollect.text.confined import is_inside, shown_path
 from recollect.types import SourceKind
 
 if TYPE_CHECKING:
@@ -266,7 +260,7 @@ class Setup:
     @property
     def _has_more_than_notes(self) -> bool:
         """Whether there is something to search in a workspace without notes."""
-        return SourceKind.SESSIONS in self.config.sources or bool(self.config.also)
+        return bool(self.config.also) or self.config.sources != (SourceKind.MEMORY,)
 
     def require_notes(self) -> None:
         """Refuse to make an index where there is nothing to index.

@@ -180,12 +180,6 @@ def settings_text(file: Path, *, inside: Path | None) -> str:
     return read_inside(file, inside, max_bytes=_MAX_PROJECT_BYTES).decode("utf-8")
 
 
-def shown_path(path: Path | str, *, home: Path) -> str:
-    """Return a path outside of a workspace as hits show it: below `~` if it is in the home."""
-    text, own = os.fspath(path), os.path.realpath(home)
-    return f"~{text.removeprefix(own)}" if is_inside(text, own) else text
-
-
 def workspace_variable(environ: Mapping[str, str]) -> str | None:
     """Return the workspace that the environment names: ours first, then OpenClaw's."""
     return next((named for each in _WORKSPACE_VARIABLES if (named := environ.get(each))), None)

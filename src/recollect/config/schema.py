@@ -62,8 +62,8 @@ class Config:
     sources: tuple[str, ...] = user_setting(
         "sources",
         ("memory",),
-        some_of(("memory", "sessions")),
-        "what is indexed and searched: memory, sessions",
+        some_of(("memory", "sessions", "agents")),
+        "what is indexed and searched: memory, sessions, agents",
     )
     session_paths: tuple[str, ...] = user_setting(
         "sessions.paths", (), paths, "more transcripts: files, folders and globs"

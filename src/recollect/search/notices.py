@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from recollect.stores.base import Store
     from recollect.types import Phrase, Scope, SearchRequest
 
-_SESSIONS_NOT_INDEXED = (
-    'Transcripts are not indexed: set sources = ["memory", "sessions"] in your settings.'
-)
+_LEFT_OUT = {
+    SourceKind.SESSIONS: "Transcripts are",
+    SourceKind.AGENTS: "What agents keep as their own memory is",
+}
 _MAX_QUOTED_CHARS = 80  # of a phrase or an identifier in a notice
 
 
@@ -103,8 +104,9 @@ def filling_notices(serving: Serving, store: Store) -> Iterator[str]:
 
 def source_notices(request: SearchRequest, *, indexed: Collection[str]) -> Iterator[str]:
     """Yield that the source which is asked for is not indexed."""
-    if request.source == SourceKind.SESSIONS and SourceKind.SESSIONS not in indexed:
-        yield _SESSIONS_NOT_INDEXED
+    if request.source in _LEFT_OUT and request.source not in indexed:
+        what = _LEFT_OUT[SourceKind(request.source)]
+        yield f'{what} not indexed: set sources = ["memory", "{request.source}"] in your settings.'
 
 
 def empty_notices(

@@ -68,6 +68,12 @@ def is_inside(real: Path | str, folder: Path | str) -> bool:
     return inner == outer or inner.startswith(outer.rstrip(os.sep) + os.sep)
 
 
+def shown_path(path: Path | str, *, home: Path) -> str:
+    """Return a path outside of a workspace as hits show it: below `~` if it is in the home."""
+    text, own = os.fspath(path), os.path.realpath(home)
+    return f"~{text.removeprefix(own)}" if is_inside(text, own) else text
+
+
 def resolve_inside(path: Path, root: Path) -> Path:
     """Return what a path leads to; it need not exist."""
     real = os.path.realpath(path)

@@ -104,7 +104,7 @@ ScopeName = Annotated[
     ),
     must_be("global, user:NAME, agent:NAME or session:NAME"),
 ]
-SourceOrAll = Literal["memory", "sessions", "facts", "all"]
+SourceOrAll = Literal["memory", "sessions", "agents", "facts", "all"]
 
 
 def invalid(errors: Sequence[ErrorDetails], known: Collection[str]) -> ParameterError:

@@ -17,7 +17,7 @@ export function colourChoice() {
 
   function namesOf() {
     if (value() === "age") return { age0: "oldest", age1: "", age2: "", age3: "newest", ageless: "undated" };
-    if (value() === "source") return { memory: "memory", sessions: "sessions", facts: "facts" };
+    if (value() === "source") return { memory: "memory", sessions: "sessions", agents: "agents", facts: "facts" };
     const own = Object.fromEntries(folders.map((name, place) => [`folder${place}`, name || "top"]));
     return { ...own, elsewhere: "others" };
   }

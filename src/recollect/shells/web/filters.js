@@ -16,7 +16,7 @@ export function searchForm() {
   });
   const source = h("select", {},
     h("option", { value: "" }, "all sources"),
-    ...["memory", "sessions", "facts"].map((name) => h("option", { value: name }, name)));
+    ...["memory", "sessions", "agents", "facts"].map((name) => h("option", { value: name }, name)));
   const since = h("input", { type: "date" });
   const before = h("input", { type: "date" });
   const path = h("input", { type: "text", placeholder: "memory/**", size: "14", spellcheck: "false" });

@@ -17,6 +17,7 @@ const TELLING = 2; // the worth of a heading of four words, or of a short questi
 const AMOUNTS = {
   memory: ({ documents }) => count(documents, "note"),
   sessions: ({ documents }) => count(documents, "conversation"),
+  agents: ({ documents }) => count(documents, "agent's note"),
   facts: ({ chunks }) => count(chunks, "fact"),
 };
 const CLOCK = /^\d{1,2}[:.]\d{2}(?:\s*[–-]\s*\d{1,2}[:.]\d{2})?\s+/u; // before the heading of a diary

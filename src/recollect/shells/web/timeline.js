@@ -9,7 +9,7 @@ import { reveal } from "./text.js";
 
 export const title = "Timeline";
 
-const SOURCES = ["memory", "sessions", "facts"];
+const SOURCES = ["memory", "sessions", "agents", "facts"];
 const MONTH = new Intl.DateTimeFormat("en-GB", { month: "long", year: "numeric", timeZone: "UTC" });
 const WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 const HEIGHT = 64; // of the tallest bar
