@@ -43,14 +43,9 @@ class Watcher:
     ) -> None:
         """Store the arguments.
 
-        Args:
-            places: returns what to watch; called repeatedly, since folders come and go.
-            on_change: called when something changed, or may have.
-            on_notice: called with a sentence if the system cannot watch.
-            pause_ms: how long changes must have paused.
-            is_own: tells whether a sync itself writes a file, by its path. Every sync writes the
-                index: if that is inside a watched folder, it must not cause the next sync.
-
+        `places` is called repeatedly, since folders come and go; `on_notice` with a sentence if the
+        system cannot watch. Files that a sync itself writes do not count: every sync writes the
+        index, and if that is inside a watched folder, it must not cause the next one.
         """
         self._places = places
         self._on_change = on_change

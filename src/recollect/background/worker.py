@@ -63,11 +63,9 @@ class Worker:
     ) -> None:
         """Store the parts.
 
-        Args:
-            opened: opens what is synced, in the worker's own thread: a connection belongs to one.
-            watcher: makes the watcher, given what to call after a change.
-            on_sync: called with how each sync ended.
-
+        `opened` opens what is synced, in the worker's own thread: a connection belongs to one.
+        `watcher` makes the watcher, given what to call after a change; `on_sync` is called with how
+        each sync ended.
         """
         self._opened = opened
         self._on_sync = on_sync

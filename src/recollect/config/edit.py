@@ -50,17 +50,10 @@ def write_settings(
 ) -> str:
     """Set settings in a file, or remove those whose value is None; return the diff.
 
-    Args:
-        file: created with its folder if missing.
-        changes: by the full name, such as `mmr.enabled`.
-        check: called with the new text before it is written; raises to prevent that.
-        inside: the workspace, if the file is its own. It is then shared with that folder, may not
-            lead out of it, and is removed if nothing is left in it. Otherwise it is for its owner
-            only, as it may hold keys.
-
-    Raises:
-        ConfigError: the file cannot be edited safely or written; it is unchanged.
-
+    `check` is called with the new text and may raise. `inside` is the workspace, if the file is
+    its own: it is then shared with that folder, may not lead out of it, and is removed if nothing
+    is left in it; any other is for its owner only, as it may hold keys. A ConfigError leaves the
+    file unchanged.
     """
     try:
         before = settings_text(file, inside=inside) if file.exists() else ""
@@ -124,15 +117,8 @@ def edit_toml(
     """Return TOML text with values set, or removed where they are None.
 
     A value goes to the end of its table if that exists, else with dotted keys above the first
-    table. A mapping is merged into its table, or appended to the text as a new one.
-
-    Args:
-        changes: new values by their place.
-        spelling: makes keys comparable that are spelled differently.
-
-    Raises:
-        ValueError: the text is not TOML, or has a form in which this cannot be done.
-
+    table. A mapping is merged into its table, or appended to the text as a new one. `spelling`
+    makes keys alike. A ValueError says that this cannot be done.
     """
     expected = _expected(dict(flatten(tomllib.loads(text), spelling)), changes)
     try:

@@ -94,27 +94,12 @@ class SettingsFiles:
         config_file: Path | None = None,
         environ: Mapping[str, str] | None = None,
     ) -> SettingsFiles:
-        """Find the files as `Memory.open` does, without reading them.
-
-        Raises:
-            WorkspaceError: there is no such folder.
-            ConfigError: the agent's id cannot be used.
-
-        """
+        """Find the files as `Memory.open` does, without reading them."""
         found = find_workspace(workspace, agent=agent, environ=environ)
         return cls(found, config_file or found.places.settings)
 
     def show(self, key: str | None = None, *, everything: bool = False) -> list[SettingState]:
-        """Return the settings that are set somewhere, or all of them, or those of one name.
-
-        Args:
-            key: a setting or a group such as `remote`; included even at its default.
-            everything: also return settings at their default.
-
-        Raises:
-            ConfigError: there is no such setting, or one is wrong.
-
-        """
+        """Return the settings that are set somewhere, or all of them, or those of one name."""
         config = self._load()
         if key is None:
             return [
@@ -143,16 +128,8 @@ class SettingsFiles:
     ) -> SettingChange:
         """Set a setting in the workspace's file or the user's; None removes it.
 
-        Args:
-            value: as typed; None removes the setting.
-            in_user_file: which file; None is the workspace's, unless the user's sets it already,
-                which wins, or only the user's may.
-
-        Raises:
-            ConfigError: no such setting, not a value for it, not allowed in that file, or the
-                settings would contradict each other; the file is unchanged.
-            WorkspaceError: the folder is a home or a system folder, not a workspace.
-
+        By default it is the workspace's file, unless the user's sets it already, which wins, or
+        only the user's may. A ConfigError leaves the file unchanged.
         """
         name, written = canonical(key), None
         if in_user_file is None:
@@ -204,13 +181,7 @@ class SettingsFiles:
     def import_openclaw(
         self, file: Path | None = None, *, agent: str | None = None, write: bool = False
     ) -> OpenClawImport:
-        """Translate OpenClaw's settings, and write them to the user's file if asked.
-
-        Raises:
-            ConfigError: OpenClaw's file cannot be read or has no such agent, or ours cannot be
-                written.
-
-        """
+        """Translate OpenClaw's settings, and write them to the user's file if asked."""
         environ = self.workspace.environ
         found = translate(file or default_file(environ), agent=agent, environ=environ)
         changes = _to_write(found.changes, present=self._settings_of(self.user_file))

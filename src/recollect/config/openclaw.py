@@ -137,13 +137,7 @@ def default_file(environ: Mapping[str, str]) -> Path:
 
 
 def translate(file: Path, *, agent: str | None, environ: Mapping[str, str]) -> Translation:
-    """Read OpenClaw's file and map the keys of its memory search.
-
-    Args:
-        agent: whose overrides apply; None is OpenClaw's default agent.
-        environ: tells where OpenClaw's home is.
-
-    """
+    """Read OpenClaw's file and map the keys of memory search, of its default agent or another."""
     tree = _read(file)
     agents = _agents(tree)
     marked = (name for name, each in agents.items() if each.table.get("default") is True)

@@ -64,10 +64,7 @@ def embed_by_batch(  # noqa: PLR0913 - the parts that meet here
 ) -> Embedded:
     """Embed every text that has no vector, through batches of earlier runs and of this one.
 
-    Args:
-        wait: waits so many seconds; returns False to stop waiting.
-        collect_only: submit nothing; only collect the batches of earlier runs.
-
+    `wait` waits so many seconds, and returns False to stop waiting.
     """
     run = _BatchRun(store, fingerprint, batches, vectors, progress, is_submitted=collect_only)
     run.running = notes.batches(store, fingerprint)

@@ -229,16 +229,7 @@ class ChunkPacker:
         limit: int,
         overlap: int,
     ) -> None:
-        """Store what to pack and the limits.
-
-        Args:
-            described: what its front matter says; its title is a heading above all others.
-            lines: all of them, weighed.
-            starts: numbers of the lines with which blocks begin.
-            closers: numbers of the lines with which code blocks end.
-            overlap: what a chunk may repeat of the one before.
-
-        """
+        """Store what to pack; blocks begin with the lines `starts`, code ends with `closers`."""
         self._document = document
         self._all = lines
         self._sums = [0, *accumulate(line.weight for line in lines)]
@@ -285,12 +276,7 @@ class ChunkPacker:
         return True
 
     def place_lines(self, block: Block, *, is_opening: bool) -> None:
-        """Take in a block by its lines.
-
-        Args:
-            is_opening: whether it only introduces the blocks nested in it.
-
-        """
+        """Take in a block by its lines; `is_opening` if it only introduces those nested in it."""
         if not self._is_opening:
             self._turn(block.start, block.end if self.fits(block) else block.start)
         for number in range(block.start, block.end + 1):

@@ -79,13 +79,10 @@ def sync_documents(  # noqa: PLR0913 - how much to do, and whom to call
 ) -> Report:
     """Store what is new or changed and drop what is gone.
 
-    Args:
-        before_write: called once, before the first change, if there is anything to change.
-        read_seconds: stop reading after so long and count the rest as left; the files changed last
-            are read first then. Looking for changed files does not count: on a slow disk nothing
-            would ever be read. None reads everything.
-        known: what is stored of these sources, if they find only some files; None looks it up.
-
+    `before_write` is called once, before the first change. After `read_seconds` the rest is
+    counted as left, and the files changed last are read first; looking for changed files does not
+    count, or on a slow disk nothing would ever be read. `known` is what is stored of these
+    sources, if they find only some files.
     """
     plan, known = _planned(sources, store=store, force=force, known=known)
     if plan.suspects or plan.gone:

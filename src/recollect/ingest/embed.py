@@ -64,13 +64,7 @@ def embed_missing(  # noqa: PLR0913 - the parts that meet here
 ) -> Embedded:
     """Embed every text of a space that has no vector in it, then every media file.
 
-    Args:
-        vectors: where vectors are looked up first, and stored.
-        pending: about how many texts are missing, for the progress.
-        budget: how many, and until when; what is not answered by then is left.
-        skipped: digests of texts to leave out: refused before, or expected from a batch.
-        is_awaiting_more: whether a batch will still bring some of those.
-
+    `skipped` are texts that were refused before, or that a batch will bring: `is_awaiting_more`.
     """
     provider, max_texts = space.provider, budget.texts
     run = _EmbedRun(

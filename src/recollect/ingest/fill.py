@@ -62,9 +62,7 @@ class Embedder:
     ) -> Report:
         """Embed what is missing in the space of the provider that is chosen now, and report it.
 
-        Args:
-            may_embed: called once there is something to do; False leaves it undone.
-
+        `may_embed` is called once there is something to do; False leaves it undone.
         """
         held = held_space(self.store, chain=self.chain)
         space = space_of(self.chain, held, media_roots=self.media_roots)

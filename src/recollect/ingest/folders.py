@@ -74,15 +74,7 @@ class FolderSearch:
         is_excluded: Callable[[str], bool],
         max_depth: int | None = None,
     ) -> None:
-        """Store the limits.
-
-        Args:
-            boundary: resolved path that links may not leave.
-            is_wanted: tells by a file's name whether it is wanted.
-            is_excluded: tells whether to leave a stored path out.
-            max_depth: how many folders deep to go; None is no limit.
-
-        """
+        """Store the limits: no link may leave the boundary, a resolved path."""
         self.seen: list[Found] = []
         self.failures: list[Failure] = []
         self._boundary = boundary

@@ -67,13 +67,7 @@ class WriterLease:
     ) -> Holder | None:
         """Take the lease; return its holder if it could not be taken in time.
 
-        Args:
-            wait_seconds: how long to wait for another holder; None waits forever.
-            on_wait: called once with the holder it waits for.
-
-        Raises:
-            StoreError: the store cannot be written.
-
+        `wait_seconds` of None waits forever; `on_wait` is called once with the holder it waits for.
         """
         started = time.monotonic()
         is_waiting = False

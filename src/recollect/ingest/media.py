@@ -108,12 +108,7 @@ def oversize(found: Found) -> Failure | None:
 
 
 def load_media(missing: Missing, *, roots: Sequence[Path]) -> Media | None:
-    """Return what to embed of a media file; None if it has changed since it was indexed.
-
-    Args:
-        roots: the folders that media files may be in; the first is the workspace.
-
-    """
+    """Return what to embed of a media file; None if it changed since it was indexed."""
     form = format_of(missing.path)
     real = Path(os.path.realpath(roots[0] / missing.path))
     root = next((each for each in roots if is_inside(real, each)), None)

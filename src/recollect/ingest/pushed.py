@@ -41,12 +41,7 @@ _SUFFIX = ".md"
 
 
 def parse_path(path: str) -> str:
-    """Return the path of a pushed document as it is stored.
-
-    Raises:
-        UsageError: it is not a path that a document may have, or does not look like what it is.
-
-    """
+    """Return the path of a pushed document as it is stored; a UsageError if none may have it."""
     parts = path.split("/")
     is_plain = all(
         _PART.fullmatch(part) and part[0] != _HIDDEN and part == part.strip() and part[-1] != "."
@@ -79,13 +74,7 @@ class PushedSource(Source):
         left_out: str,
         only: Collection[str] | None = None,
     ) -> None:
-        """Store the arguments.
-
-        Args:
-            left_out: the folder that belongs to another source.
-            only: finds only these paths; None finds all.
-
-        """
+        """Store the arguments; a folder of another source is left out, `only` limits paths."""
         self._pushed = pushed
         self._options = options
         self._left_out = f"{left_out}/"
@@ -98,12 +87,7 @@ class PushedSource(Source):
         return self._options.recipe
 
     def find(self) -> tuple[list[Found], list[Failure]]:
-        """List the documents.
-
-        Raises:
-            ElsewhereError: the memory is made from files of another machine.
-
-        """
+        """List the documents; an ElsewhereError if they are made from files of another machine."""
         self._pushed.require_here()
         if self._only is None:
             listed = self._pushed.listed()
@@ -150,12 +134,7 @@ class PushedBook:
         *,
         on_change: Callable[[Sequence[str]], object],
     ) -> None:
-        """Store the arguments.
-
-        Args:
-            on_change: called with the paths that were written or deleted.
-
-        """
+        """Store the arguments; `on_change` is told the paths that were written or deleted."""
         self._pushed = pushed
         self._on_change = on_change
 
@@ -188,17 +167,7 @@ class PushedBook:
         return self._pushed.deleted()
 
     def purge(self, path: str, *, keep_current: bool = False) -> int:
-        """Delete a document with all its versions; return how many versions that were.
-
-        Args:
-            path: of the document, which may be deleted already.
-            keep_current: delete only the earlier versions.
-
-        Raises:
-            UsageError: the path is not valid.
-            NotFoundError: no version of it is kept, or there is no such memory.
-
-        """
+        """Delete a document with all its versions, or only the earlier ones; return how many."""
         if self._pushed.require_here() is None:
             raise NotFoundError(
                 "This memory does not exist: nothing has been pushed to it.",
@@ -213,12 +182,7 @@ class PushedBook:
     def write(self, changes: Sequence[PushedChange]) -> list[PushedDocument]:
         """Write and delete documents: all of them, or none. Return those written.
 
-        Raises:
-            UsageError: a path is not valid or named twice, or a document is not text.
-            ChangedError: a stored document is not the expected one.
-            NotFoundError: a document to delete does not exist.
-            StorageLimitError: a document is too large, or the memory would hold too much.
-
+        Raises UsageError, ChangedError, NotFoundError or StorageLimitError.
         """
         paths = [parse_path(each.path) for each in changes]
         if len(set(paths)) < len(paths):

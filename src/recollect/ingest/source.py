@@ -71,12 +71,7 @@ class Source(ABC):
 
     @abstractmethod
     def take(self, found: Found) -> Taken:
-        """Read one file.
-
-        Raises:
-            UnreadableError: the file is gone, cannot be opened, or is not what its name says.
-
-        """
+        """Read one file, or raise UnreadableError."""
 
 
 class NotesSource(Source):

@@ -153,12 +153,8 @@ class Syncer:
     ) -> None:
         """Store the parts.
 
-        Args:
-            purpose: the name under which other processes see this one at work.
-            notices: what the user has not been told yet of how the store was opened.
-            tells_counts: whether its reader may know how much there is, of all scopes together.
-            changes: returns what differs after each change of a file; None if that is unknown.
-
+        Other processes see the `purpose` at work; `notices` is what is to be told of how the store
+        was opened; `changes` returns what differs after each change of a file.
         """
         self.sources = sources
         self.store = store
@@ -189,12 +185,7 @@ class Syncer:
         return notices
 
     def sync(self, options: SyncOptions, *, on_wait: Callable[[str], None]) -> Report:
-        """Do everything, after any process that is working on the store.
-
-        Args:
-            on_wait: called with a sentence if another process has to finish first.
-
-        """
+        """Do everything, after any process at work on the store, of which `on_wait` is told."""
         if options.force and self.store.is_writable:
             self._repairing(self._require_sound)  # whoever forces a sync suspects it
         report = self._repairing(lambda: self._sync_alone(options, on_wait=on_wait))

@@ -34,12 +34,7 @@ _MAGIC = re.compile(r"[*?\[]")
 
 
 def walk(workspace: Path, *, options: WalkOptions) -> tuple[list[Found], list[Failure]]:
-    """Return the files of a memory in order, each once, and the paths that could not be read.
-
-    Raises:
-        WorkspaceError: the folder does not exist or cannot be listed.
-
-    """
+    """Return the files of a memory in order, each once, and the paths that could not be read."""
     root = _real_folder(workspace)
     own = _Limits(root, options)
     extra = _Limits(root, options, options.media, options.stays_inside)
@@ -177,13 +172,9 @@ class _Limits:
         failures: list[Failure],
         pattern: str = "",
     ) -> list[Found]:
-        """Return the files at a place in order; failures are added to `failures`.
+        """Return the files at a place in order; `pattern` is a glob below it.
 
-        Args:
-            boundary: a resolved folder, whose ignore file counts; no link is followed out of it.
-            failures: what could not be read is added here.
-            pattern: a glob below the place; empty for everything.
-
+        The boundary is a resolved folder, whose ignore file counts; no link is followed out of it.
         """
         is_flat = pattern and "**" not in pattern
         path = self._stored(place)
@@ -301,12 +292,7 @@ _MAX_IGNORE_BYTES = 64 * 1024
 
 
 def ignored_by(folder: Path, *, shown: str) -> tuple[Callable[[str], bool] | None, Failure | None]:
-    """Return a test for paths that a folder's ignore file excludes, relative to the folder.
-
-    Args:
-        shown: the folder's stored path, for messages.
-
-    """
+    """Return a test for paths in a folder that its ignore file excludes; messages say `shown`."""
     lines = _templates_of_vault(folder)
     try:
         content = read_inside(folder / IGNORE_FILE, folder, max_bytes=_MAX_IGNORE_BYTES)

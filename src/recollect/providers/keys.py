@@ -34,12 +34,7 @@ def is_reference(text: str) -> bool:
 
 
 def key_reference(value: object) -> str:
-    """Read a setting that names the variable with a key.
-
-    Raises:
-        ValueError: it does not; it may be the key itself.
-
-    """
+    """Read a setting that names the variable with a key; an error says so, and never the value."""
     if not isinstance(value, str) or not is_reference(value):
         raise ValueError("the variable that holds the key, as env:NAME; never the key itself")
     return value

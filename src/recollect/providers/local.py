@@ -62,14 +62,9 @@ class LocalProvider:
         folder: Path | None,
         others: EmbeddingManifest | None = None,
     ) -> None:
-        """Store the arguments.
+        """Store the models: `others`, if given, reads what is not in English.
 
-        Args:
-            manifest: the model.
-            folder: where its files are; None is the installed package.
-            others: the installed model for texts that are not in English; None leaves those to
-                the first one.
-
+        A `folder` of None is the installed package.
         """
         self._manifest = manifest
         self._first = _Model(manifest, folder)

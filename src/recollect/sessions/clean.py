@@ -43,12 +43,7 @@ RECALLED = tag_pattern((
 
 
 def without_blocks(text: str, pattern: re.Pattern[str]) -> str:
-    """Return the text without the blocks between matching tags; a tag without its partner stays.
-
-    Args:
-        pattern: from `tag_pattern`.
-
-    """
+    """Return the text without the blocks between matching tags; a tag without its partner stays."""
     open_tags: dict[str, list[int]] = {}
     spans: list[tuple[int, int]] = []
     for tag in pattern.finditer(text):

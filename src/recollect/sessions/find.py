@@ -326,12 +326,7 @@ def header_of(row: Row, form: TranscriptFormat) -> Header | None:
 
 
 def read_header(file: Path, *, form: TranscriptFormat | None = None) -> Header | None:
-    """Return what the first rows of a file tell; None if they are in no known format.
-
-    Args:
-        file: the transcript. A compressed one is identified by its name.
-
-    """
+    """Return what the first rows of a file tell; None if they are in no known format."""
     if file.name.endswith(COMPRESSED):
         return Header(TranscriptFormat.OPENCLAW)  # no other agent compresses
     room = _HEADER_BYTES
@@ -363,10 +358,6 @@ def is_of_workspace(found: FoundTranscript, *, workspace: Path, agent: str | Non
     An OpenClaw transcript is if its agent is the given one. Without an agent, and for the other
     formats, it is if the conversation took place in the workspace or below it. The file is opened
     only if its folder does not decide.
-
-    Args:
-        agent: OpenClaw agent of that workspace, if it has one.
-
     """
     if found.agent is not None and agent is not None:
         return found.agent.casefold() == agent.casefold()

@@ -63,13 +63,7 @@ class OpenClawReader(TranscriptReader):
     """Takes in an OpenClaw transcript."""
 
     def __init__(self, *, is_archive: bool) -> None:
-        """Start with an empty transcript.
-
-        Args:
-            is_archive: the file was reset or deleted. Only then do its records decide whether it
-                is a scheduled run; for a live file the index does.
-
-        """
+        """Start; only records of an archive, reset or deleted, tell a scheduled run."""
         super().__init__()
         self._is_archive = is_archive
         self._header: Row = {}
@@ -254,13 +248,7 @@ _MAX_GENERATIONS = 32
 
 
 def exclusion_of(*keys: object, with_scheduled: bool = True) -> str:
-    """Return why sessions with these keys are excluded; empty if they are not.
-
-    Args:
-        keys: session keys or run ids; other types are ignored.
-        with_scheduled: also exclude scheduled runs and heartbeats.
-
-    """
+    """Return why sessions with these keys or run ids are excluded; empty if they are not."""
     for key in keys:
         if isinstance(key, str):
             name = key.strip()

@@ -172,12 +172,9 @@ def too_large(max_bytes: int) -> str:
 
 @contextmanager
 def scan_inside(folder: Path | str, root: Path) -> Iterator[Iterator[os.DirEntry[str]]]:
-    """List a folder; the entries can be looked at until the context ends.
+    """List a folder below a root, both with all links resolved: no link is followed.
 
-    Args:
-        folder: with all links resolved, as is `root`: no link is followed.
-        root: the folder that it is in.
-
+    The entries can be looked at until the context ends.
     """
     if not _HAS_FOLDER_DESCRIPTORS:
         with os.scandir(resolve_inside(Path(folder), root)) as entries:

@@ -128,14 +128,8 @@ def replacing(file: Path, *, private: bool = False, follow_links: bool = True) -
     """Yield an empty file beside `file` to write to; on exit it takes the place of `file`.
 
     The new content is on disk before the old one is given up. An existing file keeps its mode and,
-    when written by root, its owner.
-
-    Args:
-        file: its folder must exist.
-        private: make the file readable by its owner only, even if it was not before.
-        follow_links: replace what a link points to. If False, replace the link itself: following
-            one in a folder that came from elsewhere could overwrite a stranger's file.
-
+    when written by root, its owner; `private` restricts it to its owner. A link is replaced itself
+    if it is not followed: in a folder from elsewhere it could lead to a stranger's file.
     """
     with _staging(file, private=private, follow_links=follow_links) as staged:
         yield staged.path
@@ -154,15 +148,9 @@ class PartlyWrittenError(OSError):
 def replace_files(changes: Mapping[Path, tuple[bytes | None, bytes]]) -> None:
     """Replace several files, or create them: all of them, or none. Links are not followed.
 
-    All new contents are on disk before the first one takes its place.
-
-    Args:
-        changes: the present content of each file, None if there is none, and the new one.
-
-    Raises:
-        OSError: they cannot be written; the old contents are intact.
-        PartlyWrittenError: the disk failed between two files, and again at the attempt to undo.
-
+    Given are the present content of each file, None if there is none, and the new one. All new
+    contents are on disk before the first takes its place. If the disk fails between two files, and
+    again at the attempt to undo, that is a PartlyWrittenError.
     """
     with ExitStack() as stack:
         staged = {}

@@ -154,12 +154,7 @@ class IgnoreRules:
     """The rules of one file; of those that match a path, the last decides."""
 
     def __init__(self, lines: Iterable[str]) -> None:
-        """Read the lines.
-
-        Raises:
-            ValueError: a line is not a rule, or there are too many.
-
-        """
+        """Read the lines; a ValueError says which is not a rule, or that there are too many."""
         self._rules = [rule for line in lines if (rule := _rule(line)) is not None][::-1]
         if len(self._rules) > MAX_RULES:
             raise ValueError(

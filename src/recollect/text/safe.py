@@ -179,11 +179,7 @@ def on_one_line(text: str) -> str:
 def fenced(body: str, *, form: str = "", remark: str = "") -> str:
     """Return a block that says its text is data, and that nothing in the text can end.
 
-    Args:
-        body: the text of the block; neutralised here, if it is not yet.
-        form: how much of each text it shows.
-        remark: a sentence for the reader of the block.
-
+    `form` says how much of each text it shows, `remark` is a sentence for its reader.
     """
     body = neutralised(body)
     return fence(body, block_id(body), form=form, remark=remark)

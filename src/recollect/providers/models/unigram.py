@@ -26,14 +26,10 @@ class Unigram:
         controls: tuple[int, int, int],
         replacements: dict[int, str],
     ) -> None:
-        """Store the pieces, which are numbered in order.
+        """Store the pieces, numbered in order, with the logarithms of their frequencies.
 
-        Args:
-            pieces: a name with its score, the logarithm of its frequency.
-            scores: of each piece.
-            controls: ids of the start of a text, its end, and a letter that no piece contains.
-            replacements: of letters that are written in another way, by code point.
-
+        `controls` are the ids of the start of a text, its end, and a letter that no piece contains;
+        `replacements` the letters that are written in another way.
         """
         self.start_id, self.end_id, self._unknown = controls
         # Of two pieces with one name the first counts. A control piece in a text is plain text.

@@ -65,13 +65,7 @@ class ChatApi(ABC):
 
     @abstractmethod
     def read(self, response: object) -> Completion:
-        """Return the completion.
-
-        Raises:
-            DeclinedError: the model declines to answer.
-            KeyError, TypeError, IndexError, ValueError, AttributeError: another format.
-
-        """
+        """Return the completion; raise DeclinedError, or what Python raises for another format."""
 
 
 def object_in(response: object, name: str) -> Mapping[str, object]:

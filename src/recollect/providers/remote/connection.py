@@ -52,12 +52,8 @@ class HttpClient:
     ) -> HttpResponse:
         """Send a request and return its complete response within the time limit.
 
-        Errors quote the library's, which may contain what the server sent.
-
-        Raises:
-            TryAgainError: there is no response; after `close`, there never is.
-            ValueError: the address cannot be used.
-
+        Without one it is a TryAgainError, as always after `close`; an unusable address is a
+        ValueError. Their texts may quote what the server sent.
         """
         timeout = httpx.Timeout(None, connect=min(_CONNECT_SECONDS, seconds))
         request = self._client.stream(

@@ -74,12 +74,7 @@ class EmbeddingApi(Protocol):
         """Return the request for these texts."""
 
     def read(self, response: object) -> Sequence[Sequence[float]]:
-        """Return the vectors in the order of the texts.
-
-        Raises:
-            KeyError, TypeError, IndexError, ValueError: the response has another format.
-
-        """
+        """Return the vectors in the order of the texts; any error means another format."""
 
 
 @dataclass(frozen=True, slots=True)
