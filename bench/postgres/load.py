@@ -149,7 +149,7 @@ def _fill(task: tuple[str, list[Memory]]) -> float:
             numbers = list(memory.documents)
             for begin in range(0, len(numbers), _BATCH):
                 material().put(store, numbers[begin : begin + _BATCH])
-            store.put_space(SPACE, publish=True)
+            store.publish(SPACE)
     return time.process_time() - started
 
 

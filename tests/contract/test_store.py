@@ -25,7 +25,7 @@ from recollect.errors import StoreCorruptError, StoreError, VectorsRejectedError
 from recollect.ingest.lease import beat, give_back, take
 from recollect.reports import Amount, Amounts, DaySummary, DocumentSummary
 from recollect.stores import notes
-from recollect.stores.base import DocumentWrite, Holder, Missing, SpaceTexts, published_in
+from recollect.stores.base import DocumentWrite, Holder, Missing, SpaceTexts, patience, published_in
 from recollect.stores.postgres import open_database
 from recollect.stores.ram import RamStore
 from recollect.stores.sqlite import SqliteStore, seal
@@ -771,15 +771,15 @@ def test_a_space_is_unknown_before_anything_of_it_is_stored(store: Store) -> Non
 
 
 def test_a_background_is_kept_with_its_space_alone(store: Store) -> None:
-    store.put_space(SPACE, background=Background(0.25, 0.125))
+    store.put_background(SPACE, Background(0.25, 0.125))
 
     assert Background(0.25, 0.125) == space_of(store, SPACE).background
     assert OTHER not in store.spaces()
 
 
 def test_one_space_at_a_time_is_published(store: Store) -> None:
-    store.put_space(SPACE, publish=True)
-    store.put_space(OTHER, publish=True)
+    store.publish(SPACE)
+    store.publish(OTHER)
 
     assert OTHER == published_in(store.spaces())
     assert [False, True] == [space_of(store, own).is_published for own in (SPACE, OTHER)]
@@ -1078,7 +1078,7 @@ def test_the_version_changes_with_every_chunk_and_vector_and_with_nothing_else(
     seen.append(store.version())
 
     assert 5 == len(set(seen))
-    store.put_space(SPACE, publish=True)
+    store.publish(SPACE)
     notes.put_refused(store, SPACE, ["d"])
     assert seen[-1] == store.version()
 
@@ -1180,7 +1180,7 @@ def test_inside_a_snapshot_nothing_changes(store: Store) -> None:
 
 @every_engine
 def test_writes_in_little_time_are_writes(store: Store) -> None:
-    with store.patience(0.5):
+    with patience(0.5):
         put(store, "memory/a.md", "apple")
 
     assert ["apple"] == found(store)

@@ -93,8 +93,8 @@ def _embed_and_search(store: PostgresStore) -> None:
     for space in (SPACE, OTHER):
         store.put_vectors(space, digests=digests, vectors=vectors, words=[b"code"] * 3)
         store.missing(SpaceTexts(space), limit=9)
-    store.put_space(SPACE, background=Background(0.1, 0.1))
-    store.put_space(SPACE, publish=True)
+    store.put_background(SPACE, Background(0.1, 0.1))
+    store.publish(SPACE)
     assert SPACE in store.spaces()
     assert published_in(store.spaces()) == SPACE
     scopes = (

@@ -20,7 +20,7 @@ from tests.support.waiting import wait_until
 
 from recollect.errors import ConfigError, StoreBusyError, StoreError, StoreTooNewError
 from recollect.stores import notes
-from recollect.stores.base import SpaceTexts
+from recollect.stores.base import SpaceTexts, patience
 from recollect.stores.postgres import open_database, schema
 from recollect.stores.postgres.admin import prepare_database
 from recollect.stores.postgres.schema import MIGRATIONS, TABLES, space_key
@@ -363,7 +363,7 @@ def test_a_connection_that_saw_an_error_spoils_no_later_write(
     def fail() -> None:
         with psycopg.connect(server_of(address), dbname=DATABASE) as superuser:
             superuser.execute("LOCK TABLE recollect.tenants")
-            with pytest.raises(StoreBusyError, match="Another process"), store.patience(0.01):
+            with pytest.raises(StoreBusyError, match="Another process"), patience(0.01):
                 write(0)
 
     # An address that no other test has, so that its pool holds one connection.

@@ -72,7 +72,7 @@ def fill(store: Store) -> None:
         digest = digest_of(text.encode())
         vector = np.eye(8, dtype=np.float32)[number : number + 1]
         store.put_vectors(SPACE, digests=[digest], vectors=vector)
-    store.put_space(SPACE, publish=True)
+    store.publish(SPACE)
 
 
 def test_both_legs_propose_in_one_round_trip_and_loading_is_a_second(

@@ -203,7 +203,7 @@ def index_big(workspace: Path, *, environ: Mapping[str, str]) -> None:
                 vectors=_made_up(len(missing), centres=centres, rng=rng),
             )
             after = missing[-1].number
-        store.put_space(fingerprint, publish=True)
+        store.publish(fingerprint)
 
 
 def _made_up(count: int, *, centres: npt.NDArray[np.float64], rng: np.random.Generator) -> Vectors:

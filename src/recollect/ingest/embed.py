@@ -112,7 +112,7 @@ def measure_background(
         if background is None:
             return False
         vectors.cache_background(background)
-    vectors.store.put_space(vectors.fingerprint, background=background)
+    vectors.store.put_background(vectors.fingerprint, background)
     return True
 
 

@@ -192,7 +192,7 @@ class Embedder:
         """Serve searches from a space that is complete, and drop the others."""
         previous = published_in(self.store.spaces())
         if is_complete and previous != fingerprint:
-            self.store.put_space(fingerprint, publish=True)
+            self.store.publish(fingerprint)
         keep = {fingerprint} if is_complete or previous is None else {fingerprint, previous}
         self.store.prune(keep=keep)
 

@@ -22,6 +22,7 @@ from recollect.ingest.documents import sync_documents
 from recollect.ingest.lease import PATIENCE_SECONDS, LeaseLostError, WriterLease, describe
 from recollect.ingest.spaces import Budget
 from recollect.records import dataclass
+from recollect.stores.base import patience
 from recollect.types import Leg, silent
 
 if TYPE_CHECKING:
@@ -225,7 +226,7 @@ class Syncer:
         if not self.store.is_writable:
             return ()
         try:
-            with system_failures_explained(), self.store.patience(PATIENCE_SECONDS):
+            with system_failures_explained(), patience(PATIENCE_SECONDS):
                 state = self._repairing(self._state)
                 if state is not None and state == self._settled:
                     return ()

@@ -320,17 +320,11 @@ class Store(Protocol):
     def spaces(self) -> Mapping[Fingerprint, Space]:
         """Return every space of which something is stored, in the order of their names."""
 
-    def put_space(
-        self,
-        fingerprint: Fingerprint,
-        *,
-        background: Background | None = None,
-        publish: bool = False,
-    ) -> None:
-        """Describe a space, in one step; `publish` makes searches use it instead of another.
+    def put_background(self, fingerprint: Fingerprint, background: Background) -> None:
+        """Keep how the cosines of unrelated texts are distributed in a space."""
 
-        The background says how cosines of unrelated texts are distributed in it; None leaves it.
-        """
+    def publish(self, fingerprint: Fingerprint) -> None:
+        """Make searches use a space instead of another."""
 
     def prune(self, *, keep: Collection[Fingerprint]) -> int:
         """Delete vectors of other spaces and of texts that no chunk has; return how many.
@@ -370,13 +364,6 @@ class Store(Protocol):
 
     def snapshot(self) -> AbstractContextManager[None]:
         """Make all reads inside see one state: writes of others stay invisible."""
-
-    def patience(self, seconds: float) -> AbstractContextManager[None]:
-        """Limit how long writes inside wait for another writer.
-
-        It applies to this thread and to the store's leases and vector cache as well.
-        """
-        return patience(seconds)
 
     def lease(self, name: str, decide: Callable[[Holder | None], Holder | None]) -> Holder | None:
         """Ask who shall hold a lease, given who holds it; record and return the answer.

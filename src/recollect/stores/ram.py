@@ -313,17 +313,15 @@ class RamStore(Store):
         return self._all.spaces.get(fingerprint, unknown)
 
     @synchronized
-    def put_space(
-        self,
-        fingerprint: Fingerprint,
-        *,
-        background: Background | None = None,
-        publish: bool = False,
-    ) -> None:
-        spaces, space = self._all.spaces, self._space(fingerprint)
-        spaces[fingerprint] = replace(space, background=background or space.background)
-        for each in spaces if publish else ():
-            spaces[each] = replace(spaces[each], is_published=each == fingerprint)
+    def put_background(self, fingerprint: Fingerprint, background: Background) -> None:
+        described = replace(self._space(fingerprint), background=background)
+        self._all.spaces[fingerprint] = described
+
+    @synchronized
+    def publish(self, fingerprint: Fingerprint) -> None:
+        spaces = {**self._all.spaces, fingerprint: self._space(fingerprint)}
+        for each, space in spaces.items():
+            self._all.spaces[each] = replace(space, is_published=each == fingerprint)
 
     @synchronized
     def prune(self, *, keep: Collection[Fingerprint]) -> int:

@@ -18,7 +18,7 @@ from tests.support.waiting import PATIENCE_SECONDS
 from recollect.errors import StoreBusyError
 from recollect.ingest import lease
 from recollect.ingest.lease import WRITER, LeaseLostError, WriterLease, give_back, is_gone, take
-from recollect.stores.base import Holder
+from recollect.stores.base import Holder, patience
 from recollect.types import Step, silent
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ def test_a_long_transaction_does_not_cost_the_holder_its_lease(
 
     monkeypatch.setattr(lease, "beat", counted)
     own = WriterLease(file_store, purpose="a test")
-    with file_store.patience(0.02):
+    with patience(0.02):
         own.acquire(wait_seconds=0.0)
     other = apsw.Connection(str(index))
     other.execute("BEGIN IMMEDIATE")
@@ -214,7 +214,7 @@ def test_while_another_writes_without_an_end_its_holder_is_still_named(
     other = apsw.Connection(str(index))
     other.execute("BEGIN IMMEDIATE")
 
-    with file_store.patience(0.02):
+    with patience(0.02):
         holder = WriterLease(file_store, purpose="a test").acquire(wait_seconds=0.0)
     other.close()
 
@@ -227,7 +227,7 @@ def test_an_index_that_nobody_lets_write_is_named_without_sqlites_words(
     other = apsw.Connection(str(index))
     other.execute("BEGIN IMMEDIATE")
 
-    with file_store.patience(0.02), pytest.raises(StoreBusyError) as raised:
+    with patience(0.02), pytest.raises(StoreBusyError) as raised:
         WriterLease(file_store, purpose="a test").acquire(wait_seconds=None)
     other.close()
 

@@ -58,7 +58,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     with opened(path) as store:
         put(store, "many.md", *texts)
         embed(store, *texts)
-        store.put_space(SPACE, publish=True)
+        store.publish(SPACE)
     return path.read_bytes()
 
 

@@ -23,13 +23,12 @@ from recollect.errors import (
     StoreError,
     StoreFullError,
     StoreReadOnlyError,
-    StoreTooNewError,
     StoreUnreachableError,
 )
 from recollect.stores.base import patience, patience_seconds
 from recollect.stores.postgres.adapt import register
 from recollect.stores.postgres.near import EFFORT
-from recollect.stores.postgres.schema import BEGIN_WRITING, MIGRATIONS, SCHEMA, VERSION
+from recollect.stores.postgres.schema import BEGIN_WRITING, SCHEMA, VERSION, require_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -112,21 +111,6 @@ def connected(address: str) -> Connection:
     given = parameters(address)
     given["connect_timeout"] = max(1, round(patience_seconds(int(given["connect_timeout"]))))
     return psycopg.connect(autocommit=True, **given)
-
-
-def require_version(version: int, *, location: str) -> None:
-    """Check that tables are of the version that this Recollect knows."""
-    known = len(MIGRATIONS)
-    if version > known:
-        raise StoreTooNewError(
-            f"The tables of {location} are of version {version}; this Recollect knows {known}.",
-            action="Upgrade Recollect, and restart what still runs of this version.",
-        )
-    if version < known:
-        raise StoreError(
-            f"The tables of {location} are of version {version}; this Recollect needs {known}.",
-            action="Run `recollect server init`, or use the Recollect that the others use.",
-        )
 
 
 class Database:

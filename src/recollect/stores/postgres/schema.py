@@ -310,11 +310,7 @@ def migrate(connection: psycopg.Connection[Any], *, citus: bool = False) -> list
         connection.execute(f"SET LOCAL search_path = {SCHEMA}, pg_temp".encode())
         version = version_of(connection)
         if version > len(MIGRATIONS):
-            raise StoreTooNewError(
-                f"The database has tables of version {version}; this Recollect knows "
-                f"{len(MIGRATIONS)}.",
-                action="Upgrade Recollect.",
-            )
+            require_version(version, location="the database")
         for number, (name, statements) in enumerate(MIGRATIONS[version:], version + 1):
             connection.execute(statements.encode())
             connection.execute("INSERT INTO migrations VALUES (%s, %s)", (number, name))
@@ -383,6 +379,21 @@ def version_of(connection: psycopg.Connection[Any]) -> int:
     row = connection.execute(VERSION.encode()).fetchone()
     assert row is not None  # noqa: S101 - an aggregate has one row
     return int(row[0])
+
+
+def require_version(version: int, *, location: str) -> None:
+    """Check that tables are of the version that this Recollect knows."""
+    known = len(MIGRATIONS)
+    if version > known:
+        raise StoreTooNewError(
+            f"The tables of {location} are of version {version}; this Recollect knows {known}.",
+            action="Upgrade Recollect, and restart what still runs of this version.",
+        )
+    if version < known:
+        raise StoreError(
+            f"The tables of {location} are of version {version}; this Recollect needs {known}.",
+            action="Run `recollect server init`, or use the Recollect that the others use.",
+        )
 
 
 def require_server(connection: psycopg.Connection[Any]) -> None:

@@ -13,7 +13,6 @@ from recollect.stores.postgres.connect import (
     ConnectionLostError,
     Session,
     connected,
-    require_version,
     run,
     shown,
     translated,
@@ -21,7 +20,7 @@ from recollect.stores.postgres.connect import (
 from recollect.stores.postgres.documents import PostgresDocuments
 from recollect.stores.postgres.keyword import ask_pool, count_terms
 from recollect.stores.postgres.rows import hidden_sql, scope_condition
-from recollect.stores.postgres.schema import TABLES, version_of
+from recollect.stores.postgres.schema import TABLES, require_version, version_of
 from recollect.stores.postgres.vectors import OWN_SPACES, NearQuestion, PostgresVectors
 from recollect.stores.summary import spaces_of
 from recollect.types import ChunkKey, Scope

@@ -185,20 +185,16 @@ class PostgresVectors(TenantTables):
     def spaces(self) -> Mapping[Fingerprint, Space]:
         return spaces_of(self._session.read(OWN_SPACES, (self._tenant,)))
 
-    def put_space(
-        self,
-        fingerprint: Fingerprint,
-        *,
-        background: Background | None = None,
-        publish: bool = False,
-    ) -> None:
+    def put_background(self, fingerprint: Fingerprint, background: Background) -> None:
+        own = (self._tenant, str(fingerprint))
         with self._session.writing() as connection:
             self._add_space(connection, fingerprint)
-            own = (self._tenant, str(fingerprint))
-            if background is not None:
-                run(connection, _PUT_BACKGROUND, (background.mean, background.deviation, *own))
-            if publish:
-                run(connection, _PUBLISH, (str(fingerprint), self._tenant))
+            run(connection, _PUT_BACKGROUND, (background.mean, background.deviation, *own))
+
+    def publish(self, fingerprint: Fingerprint) -> None:
+        with self._session.writing() as connection:
+            self._add_space(connection, fingerprint)
+            run(connection, _PUBLISH, (str(fingerprint), self._tenant))
 
     def prune(self, *, keep: Collection[Fingerprint]) -> int:
         kept = {str(fingerprint) for fingerprint in keep}

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 _SPACE = "SELECT id, dimensions FROM spaces WHERE fingerprint = ?"
 _ADD_SPACE = "INSERT OR IGNORE INTO spaces (fingerprint, dimensions) VALUES (?, ?)"
+_PUT_BACKGROUND = "UPDATE spaces SET mean = ?, deviation = ? WHERE id = ?"
 _TEXT = "SELECT id FROM texts WHERE digest = ?"
 _PUT = f"""
     INSERT INTO vectors (id, vector) VALUES ({vector_id("?", "?")}, ?)
@@ -178,22 +179,15 @@ class SqliteVectors(SqliteFile):
         with self._reading() as connection:
             return spaces_of(connection.execute(SPACES))
 
-    def put_space(
-        self,
-        fingerprint: Fingerprint,
-        *,
-        background: Background | None = None,
-        publish: bool = False,
-    ) -> None:
+    def put_background(self, fingerprint: Fingerprint, background: Background) -> None:
         with self._writing() as connection:
             space, _ = _add_space(connection, fingerprint)
-            if background is not None:
-                connection.execute(
-                    "UPDATE spaces SET mean = ?, deviation = ? WHERE id = ?",
-                    (background.mean, background.deviation, space),
-                )
-            if publish:
-                connection.execute("UPDATE spaces SET is_published = (id = ?)", (space,))
+            connection.execute(_PUT_BACKGROUND, (background.mean, background.deviation, space))
+
+    def publish(self, fingerprint: Fingerprint) -> None:
+        with self._writing() as connection:
+            space, _ = _add_space(connection, fingerprint)
+            connection.execute("UPDATE spaces SET is_published = (id = ?)", (space,))
 
     def prune(self, *, keep: Collection[Fingerprint]) -> int:
         kept = {str(fingerprint) for fingerprint in keep}
