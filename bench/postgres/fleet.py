@@ -224,9 +224,8 @@ def _push(server: Server, fleet: Fleet, vectors: Path, names: Sequence[str]) -> 
                     memory.pushed.write(changes)
                 report = memory.sync()
             assert not report.degraded, report.degraded  # noqa: S101 - a measurement
-            with host.queue() as queue:
-                while (claim := queue.claim(seconds=60)) is not None:
-                    queue.finish(claim)
+            while (claim := host.database.claim(seconds=60)) is not None:
+                host.database.finish(claim)
     chunks = sum(len(fleet.numbers(name)) for name in names) * SECTIONS
     print(
         f"pushed {chunks:,} chunks in {time.monotonic() - started:.0f} s: CPU ms a chunk: "
@@ -353,8 +352,8 @@ def work(task: Task) -> Worked:
 
 def _tokens(environ: dict[str, str], names: Sequence[str]) -> dict[str, str]:
     now = datetime.now(tz=UTC)
-    with MemoryHost.open(environ=environ) as host, host.tokens() as tokens:
-        return {name: create_token(tokens, name, now=now)[1] for name in names}
+    with MemoryHost.open(environ=environ) as host:
+        return {name: create_token(host.database, name, now=now)[1] for name in names}
 
 
 def measure(

@@ -39,15 +39,14 @@ class Served:
         now: datetime | None = None,
     ) -> str:
         """Return a new token."""
-        with self._host.tokens() as tokens:
-            return create_token(
-                tokens,
-                agent,
-                now=now or datetime.now(tz=UTC),
-                scopes=scopes,
-                is_read_only=read_only,
-                expires=expires,
-            )[1]
+        return create_token(
+            self._host.database,
+            agent,
+            now=now or datetime.now(tz=UTC),
+            scopes=scopes,
+            is_read_only=read_only,
+            expires=expires,
+        )[1]
 
     def client(self, token: str | None) -> httpx.Client:
         """Return a client that sends a token."""

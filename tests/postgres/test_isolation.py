@@ -40,8 +40,7 @@ def theirs(opened: Open, tenant: str, host: MemoryHost) -> str:
         for text in (b"Their secret.", b"Their newer secret."):
             memory.pushed.write([PushedChange("memory/pushed.md", text)])
         memory.facts.remember("Their secret boat.")
-    with host.tokens() as tokens:
-        create_token(tokens, f"{tenant}-other", now=datetime.now(tz=UTC))
+    create_token(host.database, f"{tenant}-other", now=datetime.now(tz=UTC))
     put_document(
         other, document_of("memory/secret.md"), [chunk_of("memory/secret.md", "secret")], recipe="r"
     )

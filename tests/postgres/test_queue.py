@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from tests.vendors.server import Exchange, Fault, Request
 
-    from recollect.stores.postgres.queue import PostgresQueue
+    from recollect.stores.postgres.host import PostgresHost
 
 
 AGENTS = tuple(f"agent-{number}" for number in range(5))
@@ -78,9 +78,10 @@ def test_a_memory_is_claimed_once_and_again_only_if_its_claim_runs_out(
     environ: dict[str, str], alone: str
 ) -> None:
     settings = {"store": alone, "provider": "none"}
-    with MemoryHost.open(settings=settings, environ=environ) as host, host.queue() as queue:
-        queue.add("one")
-        queue.add("two")
+    with MemoryHost.open(settings=settings, environ=environ) as host:
+        queue = host.database
+        queue.enqueue("one")
+        queue.enqueue("two")
 
         first, second, none = (queue.claim(seconds=60) for _ in range(3))
 
@@ -96,7 +97,7 @@ def test_a_memory_is_claimed_once_and_again_only_if_its_claim_runs_out(
         [taken] = [each for each in again if each and each.agent == "one"]
         queue.finish(first)  # too late: it is another's
         assert 2 == queue.waiting()
-        queue.add("one")  # changed while it was at work
+        queue.enqueue("one")  # changed while it was at work
         queue.finish(taken)
         assert 2 == queue.waiting()
         last = queue.claim(seconds=60)
@@ -109,23 +110,20 @@ def test_at_the_same_moment_no_memory_is_claimed_twice(environ: dict[str, str], 
     claimed: list[str] = []
     settings = {"store": alone, "provider": "none"}
     with MemoryHost.open(settings=settings, environ=environ) as host:
-        with host.queue() as queue:
-            for number in range(20):
-                queue.add(f"agent-{number}")
+        for number in range(20):
+            host.database.enqueue(f"agent-{number}")
         start = threading.Barrier(4)
 
-        def claim_all(queue: PostgresQueue) -> None:
+        def claim_all(queue: PostgresHost) -> None:
             start.wait()
             while (claim := queue.claim(seconds=60)) is not None:
                 claimed.append(claim.agent)
 
-        with contextlib.ExitStack() as stack:
-            queues = [stack.enter_context(host.queue()) for _ in range(4)]
-            threads = [threading.Thread(target=claim_all, args=(each,)) for each in queues]
-            for each in threads:
-                each.start()
-            for each in threads:
-                each.join()
+        threads = [threading.Thread(target=claim_all, args=(host.database,)) for _ in range(4)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
 
     assert sorted(f"agent-{number}" for number in range(20)) == sorted(claimed)
 
@@ -143,8 +141,7 @@ def test_several_workers_embed_every_text_once(
         workers = [QueueWorker(each) for each in (one, other, other)]
         for each in workers:
             each.start()
-        with host.queue() as queue:
-            wait_until(lambda: queue.waiting() == 0)
+        wait_until(lambda: host.database.waiting() == 0)
         for each in workers:
             each.stop()
         with host.memory(AGENTS[0]) as memory:
@@ -194,7 +191,8 @@ def test_a_provider_that_fails_puts_the_memory_off(
 ) -> None:
     ended: list[object] = []
     vendor.script = lambda _number, _request: refuse(401, "no such key")
-    with MemoryHost.open(environ=remote) as host, host.queue() as queue:
+    with MemoryHost.open(environ=remote) as host:
+        queue = host.database
         push(host, AGENTS[0], 1)
         worker = QueueWorker(host, on_sync=lambda _agent, how: ended.append(how))
 
@@ -228,10 +226,10 @@ def test_a_new_model_fills_its_space_beside_the_old_one_which_answers_until_then
         push(host, AGENTS[0], 60, words=200)  # several requests
         QueueWorker(host).work_once()
         before = spaces(host)
-    with MemoryHost.open(environ=changed) as host, host.queue() as queue:
-        with host.tokens() as tokens:
-            create_token(tokens, AGENTS[0], now=datetime.now(tz=UTC))
-        queue.add_all()
+    with MemoryHost.open(environ=changed) as host:
+        queue = host.database
+        create_token(queue, AGENTS[0], now=datetime.now(tz=UTC))
+        queue.enqueue_all()
         vendor.script = script
         QueueWorker(host).work_once()
         half_way = spaces(host)
@@ -267,7 +265,8 @@ def test_a_killed_worker_is_followed_by_another(
         with host.memory(AGENTS[0]) as memory:
             return memory.status().legs.vector.chunks
 
-    with MemoryHost.open(environ=remote) as host, host.queue() as queue:
+    with MemoryHost.open(environ=remote) as host:
+        queue = host.database
         push(host, AGENTS[0], 120, words=200)  # several requests
         vendor.script = script
         with working(remote) as killed:

@@ -6,7 +6,6 @@ any number of servers can serve any number of memories, and none keeps a state t
 
 from __future__ import annotations
 
-from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
@@ -21,16 +20,14 @@ from recollect.stores.synchronized import synchronized
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from contextlib import AbstractContextManager
     from pathlib import Path
     from typing import Self
 
     from recollect.config.schema import Config
     from recollect.reports import Status
     from recollect.stores.base import Store
-    from recollect.stores.postgres.host import PostgresHost, PostgresTokens
+    from recollect.stores.postgres.host import PostgresHost
     from recollect.stores.postgres.pushed import PostgresPushed
-    from recollect.stores.postgres.queue import PostgresQueue
 
 
 __all__ = ["MOST_PATH_CHARS", "PushedBook", "PushedChange", "PushedDocument", "PushedMemory"]
@@ -102,9 +99,10 @@ class PushedMemory(MemoryParts):
 class MemoryHost:
     """The memories of one database. Threads may share it."""
 
-    def __init__(self, setup: Setup, host: PostgresHost) -> None:
+    def __init__(self, setup: Setup, database: PostgresHost) -> None:
         self._setup = setup
-        self._host = host
+        self.database = database
+        """Has the tokens and the queue of work."""
         self._models = Models(setup.config)
 
     @classmethod
@@ -117,8 +115,7 @@ class MemoryHost:
     ) -> Self:
         """Open the database that the settings name."""
         setup = Setup.of_host(config_file=config_file, settings=settings, environ=environ)
-        host = open_host(setup.config.store, limits=setup.config.limits)
-        return cls(setup, host)
+        return cls(setup, open_host(setup.config.store, limits=setup.config.limits))
 
     @property
     def config(self) -> Config:
@@ -128,7 +125,7 @@ class MemoryHost:
     @property
     def location(self) -> str:
         """Where the database is, without a password; for operators."""
-        return self._host.location
+        return self.database.location
 
     def memory(
         self,
@@ -143,23 +140,15 @@ class MemoryHost:
         """
         return PushedMemory(
             self._setup.for_agent(agent).limited_to(scopes),
-            store=self._host.store(agent),
-            documents=self._host.pushed(agent),
+            store=self.database.store(agent),
+            documents=self.database.pushed(agent),
             models=self._models,
             purpose=purpose,
         )
 
-    def tokens(self) -> AbstractContextManager[PostgresTokens]:
-        """Open the tokens of all memories, for one thread."""
-        return closing(self._host.tokens())
-
-    def queue(self) -> AbstractContextManager[PostgresQueue]:
-        """Open the queue of work, for one thread."""
-        return closing(self._host.queue())
-
     def close(self) -> None:
         """Release the connections and the models."""
-        self._host.close()
+        self.database.close()
         self._models.close()
 
     def __enter__(self) -> Self:

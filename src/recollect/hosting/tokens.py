@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
-    from recollect.stores.postgres.host import PostgresTokens
+    from recollect.stores.postgres.host import PostgresHost
 
 
 __all__ = ["Token", "create_token", "find_token", "named_agent", "revoke_token"]
@@ -36,7 +36,7 @@ _NO_DIGEST = bytes(32)
 
 
 def create_token(  # noqa: PLR0913 - the rights of a token
-    tokens: PostgresTokens,
+    database: PostgresHost,
     agent: str,
     *,
     now: datetime,
@@ -66,16 +66,16 @@ def create_token(  # noqa: PLR0913 - the rights of a token
         expires=expires,
     )
     secret = secrets.token_hex(32)
-    tokens.add(token, digest=_digest(secret))
+    database.add_token(token, digest=_digest(secret))
     return token, f"rct_{token.id}_{secret}"
 
 
-def find_token(tokens: PostgresTokens, text: str, *, now: datetime) -> Token | None:
+def find_token(database: PostgresHost, text: str, *, now: datetime) -> Token | None:
     """Return the token that a client has sent; None if it is wrong, revoked or expired."""
     parts = _FORM.fullmatch(text)
     if parts is None:
         return None
-    found = tokens.find(parts["id"])
+    found = database.find_token(parts["id"])
     token, digest = found or (None, _NO_DIGEST)
     is_right = hmac.compare_digest(_digest(parts["secret"]), digest)
     if token is None or not is_right:
@@ -83,9 +83,9 @@ def find_token(tokens: PostgresTokens, text: str, *, now: datetime) -> Token | N
     return token if token.expires is None or now < token.expires else None
 
 
-def revoke_token(tokens: PostgresTokens, token_id: str) -> None:
+def revoke_token(database: PostgresHost, token_id: str) -> None:
     """Delete a token, given by its id."""
-    if not tokens.revoke(token_id):
+    if not database.revoke_token(token_id):
         raise NotFoundError(
             f"There is no token {token_id!r}.",
             action="`recollect server tokens list` shows their ids.",

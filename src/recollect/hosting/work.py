@@ -67,16 +67,16 @@ class QueueWorker:
 
     def work_once(self) -> bool:
         """Bring one memory of the queue up to date; return False if none waits."""
-        with self._host.queue() as queue:
-            claim = queue.claim(seconds=CLAIM_SECONDS)
-            if claim is None:
-                return False
-            again_seconds = self._bring_up_to_date(claim)
-            if again_seconds is None:
-                queue.finish(claim)
-            else:
-                queue.put_off(claim, seconds=again_seconds)
-            return True
+        queue = self._host.database
+        claim = queue.claim(seconds=CLAIM_SECONDS)
+        if claim is None:
+            return False
+        again_seconds = self._bring_up_to_date(claim)
+        if again_seconds is None:
+            queue.finish(claim)
+        else:
+            queue.put_off(claim, seconds=again_seconds)
+        return True
 
     def _work(self) -> None:
         while not self._stopped.is_set():
@@ -120,14 +120,13 @@ class QueueWorker:
         ended, lost = threading.Event(), threading.Event()
 
         def renew() -> None:
-            with self._host.queue() as queue:
-                while not ended.wait(_RENEW_SECONDS):
-                    try:
-                        if not queue.renew(claim, seconds=CLAIM_SECONDS):
-                            lost.set()
-                            return
-                    except StoreError as error:  # the next renewal may succeed
-                        _LOG.warning("%s %s", error.message, error.action)
+            while not ended.wait(_RENEW_SECONDS):
+                try:
+                    if not self._host.database.renew(claim, seconds=CLAIM_SECONDS):
+                        lost.set()
+                        return
+                except StoreError as error:  # the next renewal may succeed
+                    _LOG.warning("%s %s", error.message, error.action)
 
         def go_on(_step: Step) -> None:
             if lost.is_set() or self._stopped.is_set():

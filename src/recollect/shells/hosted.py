@@ -98,7 +98,7 @@ class HostedMemory:
 
     def wake_worker(self) -> bool:
         """Put the memory into the queue of work."""
-        self.threads.calls.submit(self._enqueue)
+        self.threads.calls.submit(self.host.database.enqueue, self.agent)
         return True
 
     def note_write(self) -> bool:
@@ -108,10 +108,6 @@ class HostedMemory:
     def time_limit(self) -> AbstractAsyncContextManager[None]:
         """Limit what is awaited inside to the time that one call may take."""
         return limited_to(self.call_seconds)
-
-    def _enqueue(self) -> None:
-        with self.host.queue() as queue:
-            queue.add(self.agent)
 
     async def _call(
         self, pool: ThreadPoolExecutor, work: Callable[[PushedMemory], Answer]

@@ -154,9 +154,9 @@ def create(
     """
     from recollect.hosting.tokens import create_token  # noqa: PLC0415 - not needed for --help
 
-    with _host(options) as host, host.tokens() as tokens:
+    with _host(options) as host:
         token, text = create_token(
-            tokens,
+            host.database,
             memory,
             now=datetime.now(tz=UTC),
             label=label,
@@ -173,8 +173,8 @@ def create(
 @shared_options
 def list_tokens(options: SharedOptions, *, memory: str | None) -> None:
     """List the tokens of a memory, or of all, without their secret part."""
-    with _host(options) as host, host.tokens() as tokens:
-        found = tokens.listed(memory)
+    with _host(options) as host:
+        found = host.database.tokens(memory)
     rows = table([each.id, _rights(each), each.label] for each in found)
     nothing = "No tokens. `recollect server tokens create MEMORY` makes one."
     options.print({"tokens": found}, rows or nothing)
@@ -187,8 +187,8 @@ def revoke(options: SharedOptions, *, token_id: str) -> None:
     """Revoke a token at once, given by its id."""
     from recollect.hosting.tokens import revoke_token  # noqa: PLC0415 - not needed for --help
 
-    with _host(options) as host, host.tokens() as tokens:
-        revoke_token(tokens, token_id)
+    with _host(options) as host:
+        revoke_token(host.database, token_id)
     options.print({"revoked": token_id}, f"Revoked {token_id}.")
 
 
@@ -268,8 +268,7 @@ def worker_command(options: SharedOptions, *, once: bool, everything: bool) -> N
     with _host(options) as host:
         worker = QueueWorker(host, on_sync=print_sync)
         if everything:
-            with host.queue() as queue:
-                queue.add_all()
+            host.database.enqueue_all()
         if once:
             while worker.work_once():
                 pass

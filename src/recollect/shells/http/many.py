@@ -12,6 +12,7 @@ import logging
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
@@ -108,7 +109,8 @@ class MemoriesState(AnyServer):
         token = None
         if text is not None:
             loop = asyncio.get_running_loop()
-            token = await loop.run_in_executor(self.threads.calls, self._find, text)
+            find = partial(find_token, self.host.database, text, now=datetime.now(tz=UTC))
+            token = await loop.run_in_executor(self.threads.calls, find)
         if token is None:
             raise RequestError(
                 401,
@@ -119,10 +121,6 @@ class MemoriesState(AnyServer):
                 headers={"WWW-Authenticate": "Bearer"},
             )
         return token
-
-    def _find(self, text: str) -> Token | None:
-        with self.host.tokens() as tokens:
-            return find_token(tokens, text, now=datetime.now(tz=UTC))
 
     def shown(self, error: RecollectError) -> RecollectError:
         """Return an error without what only the operator may know."""
@@ -181,8 +179,7 @@ class MemoriesState(AnyServer):
 
     def _ask(self) -> int | str:
         try:
-            with self.host.queue() as queue:
-                waiting = queue.check(patience=_CONNECTION_SECONDS)
+            waiting = self.host.database.check(patience=_CONNECTION_SECONDS)
         except StoreError as error:
             self._note_fault(f"{error.message} {error.action}")
             return next(words for kind, words in _FAULTS if isinstance(error, kind))

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from recollect.errors import ChangedError, ElsewhereError, NotFoundError, StorageLimitError
 from recollect.stores.notes import WORKSPACE
 from recollect.stores.postgres.connect import run
-from recollect.stores.postgres.queue import ENQUEUE
 from recollect.stores.postgres.tenant import TenantTables
 from recollect.stores.pushed import KEPT_VERSIONS, PUSHED, PushedDocument
 from recollect.types import digest_of
@@ -21,6 +20,11 @@ if TYPE_CHECKING:
     from recollect.stores.postgres.connect import Connection, Session
     from recollect.stores.pushed import MemoryLimits, PushedChange
 
+ENQUEUED_AGAIN = """
+    ON CONFLICT (tenant) DO UPDATE
+    SET changes = queue.changes + 1, due = least(queue.due, now())
+"""
+ENQUEUE = f"INSERT INTO queue (tenant) VALUES (%s) {ENQUEUED_AGAIN}"  # noqa: S608 - our own names
 _COLUMNS = "path, version, digest, size_bytes, changed_ns"
 _LISTED = f"""
     SELECT {_COLUMNS} FROM pushed WHERE tenant = %s AND starts_with(path, %s) ORDER BY path
