@@ -75,7 +75,7 @@ def test_the_server_is_not_well_until_the_index_is_rebuilt(
     ):
         wait_until(lambda: here.memory.last_sync.report)
         lease = WriterLease(other.parts.store, purpose="a test")
-        lease.acquire(wait_seconds=None)
+        lease.acquire(on_wait=lambda _: None)
         other.reset()
         wait_until(lambda: health(here) != "ok")
 

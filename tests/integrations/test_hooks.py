@@ -173,7 +173,7 @@ def test_what_is_indexed_already_by_a_process_is_not_begun_twice(hook: Hook) -> 
     (hook.workspace / "memory" / "new.md").write_text("Something new.\n", encoding="utf-8")
     with Memory.open(hook.workspace, environ=hook.environ) as memory:
         lease = WriterLease(memory.parts.store, purpose="a test")
-        assert lease.acquire(wait_seconds=0.0) is None
+        assert lease.acquire() is None
         hook("stop")
         begun = processes_of(hook)
         lease.release()

@@ -50,7 +50,7 @@ from recollect.install.edit import with_entries, without_entries
 from recollect.memory import Memory
 from recollect.sessions.clean import RECALLED, flatten, without_blocks, without_internal_context
 from recollect.sessions.exported import conversations_of
-from recollect.sessions.find import format_of, header_of
+from recollect.sessions.find import folder_of, format_of
 from recollect.sessions.project import ProjectOptions, document_of, project
 from recollect.sessions.rows import row_of, whole_lines
 from recollect.sessions.source import read_lines, reader_of
@@ -156,7 +156,7 @@ def _transcript(choices: Choices, form: TranscriptFormat) -> None:
         row = row_of(line)
         if row is not None:
             format_of(row)
-            header_of(row, form)
+            folder_of(row, form)
     transcript = read_lines(lines, reader_of(form, is_archive=bool(choices.below(2))))
     options = ProjectOptions(tokens=16, overlap=8)
     project(transcript, options=options)

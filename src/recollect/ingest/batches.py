@@ -233,14 +233,15 @@ class OpenAiBatches:
     def look(self, batch: str) -> BatchState:
         """Return the state of a batch; one that the vendor no longer knows is over."""
         raw = self._get(f"batches/{batch}")
-        return BatchState(is_over=True) if raw is None else self._described(json.loads(raw))
+        return BatchState(is_over=True) if raw is None else self._described(raw)
 
     def collect(self, state: BatchState) -> Iterator[tuple[str, Vector]]:
         """Yield the vectors of a finished batch by digest; texts that got none are left out."""
         path = f"files/{state.vectors}/content"
         content = self._get(path, is_json=False) if state.vectors else None
+        rows = content.splitlines() if isinstance(content, bytes) else []
         try:
-            lines = [json.loads(line) for line in (content or b"").splitlines() if line.strip()]
+            lines = [json.loads(row) for row in rows if row.strip()]
         except ValueError as error:
             raise self._unexpected("a file that is not JSON lines") from error
         for line in lines:
@@ -250,8 +251,8 @@ class OpenAiBatches:
             ):
                 yield digest, self._provider.check(self._provider.api.read(response), count=1)[0]
 
-    def _get(self, path: str, *, is_json: bool = True) -> bytes | None:
-        """Return the content at a path; None if the vendor has nothing there."""
+    def _get(self, path: str, *, is_json: bool = True) -> object:
+        """Return what is at a path; None if the vendor has nothing there."""
         sender = self._provider.sender()
         try:
             return sender.send("GET", path, patience=FOR_INDEXING, is_json=is_json)
@@ -276,14 +277,14 @@ class OpenAiBatches:
         body = b"".join(
             f"--{boundary}\r\n".encode() + part + b"\r\n" for part in (purpose, file_part)
         )
-        raw = self._provider.sender().send(
+        uploaded = self._provider.sender().send(
             "POST",
             "files",
             content=body + f"--{boundary}--\r\n".encode(),
             headers={"content-type": f"multipart/form-data; boundary={boundary}"},
             patience=FOR_INDEXING,
         )
-        file = _pick_text(json.loads(raw), "id")
+        file = _pick_text(uploaded, "id")
         if not file:
             raise self._unexpected("no file name")
         return file

@@ -55,24 +55,15 @@ class WriterLease:
     def is_granted(self) -> bool:
         """Claim the lease once, without waiting; return whether no other process is at work."""
         if not self._is_claimed:
-            self.holder = self.acquire(wait_seconds=0.0)
+            self.holder = self.acquire()
             self._is_claimed = True
         return self.holder is None
 
-    def acquire(
-        self,
-        *,
-        wait_seconds: float | None,
-        on_wait: Callable[[Holder], None] = lambda _holder: None,
-    ) -> Holder | None:
-        """Take the lease; return its holder if it could not be taken in time.
-
-        `wait_seconds` of None waits forever; `on_wait` is called once with the holder it waits for.
-        """
-        started = time.monotonic()
+    def acquire(self, *, on_wait: Callable[[Holder], None] | None = None) -> Holder | None:
+        """Take the lease; return its holder, or wait for it if `on_wait` is to be told once."""
         is_waiting = False
         while (holder := self._take()) is not None:
-            if wait_seconds is not None and time.monotonic() - started >= wait_seconds:
+            if on_wait is None:
                 return holder
             if not is_waiting:
                 on_wait(holder)

@@ -293,7 +293,6 @@ class Syncer:
         lease = WriterLease(self.store, purpose=self._purpose)
         while True:
             lease.acquire(
-                wait_seconds=None,
                 on_wait=lambda holder: on_wait(f"Waiting for {describe(holder)} to finish …"),
             )
             try:

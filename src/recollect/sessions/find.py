@@ -198,11 +198,10 @@ class _Finder:
             return
         try:
             status = file.stat()
-            header = None if form else read_header(file)
+            form = form or read_header(file)[0]
         except OSError as error:
             self._fail(str(file), f"cannot be read: {error.strerror}", "Make it readable.")
             return
-        form = form or (header.format if header else None)
         if form is None:
             reason = "is not a transcript in a known format"
             self._fail(str(file), reason, "Name a transcript, or a folder of transcripts.")
@@ -284,15 +283,6 @@ def stored_path(form: TranscriptFormat, name: str) -> str:
     return "/".join([_TOP, form.value, _UNSAFE.sub("_", name)])
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
-    """What the first rows of a transcript say."""
-
-    format: TranscriptFormat
-    cwd: str | None = None
-    """Working folder of the conversation."""
-
-
 def format_of(row: Row) -> TranscriptFormat | None:
     """Return the format of a row; None if it could be of any."""
     if (exported := string(row, "export")) in _EXPORTED:
@@ -311,36 +301,34 @@ def format_of(row: Row) -> TranscriptFormat | None:
     return TranscriptFormat.CODEX if is_old_codex else None
 
 
-def header_of(row: Row, form: TranscriptFormat) -> Header | None:
-    """Return what a row says about the whole transcript; None if it is not the header row."""
+def folder_of(row: Row, form: TranscriptFormat) -> str:
+    """Return the working folder of the conversation, if this is the row that says it."""
     match form:
         case TranscriptFormat.OPENCLAW if row.get("type") == "session":
-            cwd = string(row, "cwd")
-        case TranscriptFormat.CLAUDE_CODE if string(row, "cwd"):
-            cwd = string(row, "cwd")
+            return string(row, "cwd")
+        case TranscriptFormat.CLAUDE_CODE:
+            return string(row, "cwd")
         case TranscriptFormat.CODEX if row.get("type") == "session_meta":
-            cwd = string(mapping(row, "payload"), "cwd")
-        case _:
-            return None
-    return Header(form, cwd or None)
+            return string(mapping(row, "payload"), "cwd")
+    return ""
 
 
-def read_header(file: Path, *, form: TranscriptFormat | None = None) -> Header | None:
-    """Return what the first rows of a file tell; None if they are in no known format."""
+def read_header(
+    file: Path, *, form: TranscriptFormat | None = None
+) -> tuple[TranscriptFormat | None, str]:
+    """Return the format of a file, if it is a known one, and its conversation's working folder."""
     if file.name.endswith(COMPRESSED):
-        return Header(TranscriptFormat.OPENCLAW)  # no other agent compresses
+        return TranscriptFormat.OPENCLAW, ""  # no other agent compresses
     room = _HEADER_BYTES
     with open_transcript(file) as stream:
         for _ in range(_HEADER_ROWS):
             line = stream.readline(room)
             room -= len(line)
-            row = row_of(line)
-            if row is None:
-                continue
+            row = row_of(line) or {}
             form = form or format_of(row)
-            if form is not None and (header := header_of(row, form)) is not None:
-                return header
-    return Header(form) if form is not None else None
+            if form is not None and (folder := folder_of(row, form)):
+                return form, folder
+    return form, ""
 
 
 def title_of(found: FoundTranscript) -> str:
@@ -368,11 +356,8 @@ def is_of_workspace(found: FoundTranscript, *, workspace: Path, agent: str | Non
     # Not a proof: the folder `app/two` has the same slug as a sibling of `app` named `app-two`.
     if is_claude and not any(project.startswith(slug[:_MAX_SLUG_CHARS]) for slug in slugs):
         return False
-    if found.session:
-        header: Header | None = Header(found.format, found.cwd)
-    else:
-        header = read_header(found.file, form=found.format)
-    if header is None or header.cwd is None:
-        return header is not None and is_claude and project in slugs
-    cwds = (PurePath(header.cwd), PurePath(os.path.realpath(header.cwd)))
+    cwd = found.cwd if found.session else read_header(found.file, form=found.format)[1]
+    if not cwd:
+        return is_claude and project in slugs
+    cwds = (PurePath(cwd), PurePath(os.path.realpath(cwd)))
     return any(cwd.is_relative_to(place) for cwd in cwds for place in places)

@@ -57,7 +57,7 @@ def hold(store: Store, holder: Holder) -> None:
 def test_a_lease_is_held_until_it_is_given_back(store: Store) -> None:
     own = WriterLease(store, purpose="a test")
 
-    assert own.acquire(wait_seconds=0.0) is None
+    assert own.acquire() is None
     held = held_by(store)
     own.release()
 
@@ -68,11 +68,11 @@ def test_a_lease_is_held_until_it_is_given_back(store: Store) -> None:
 
 def test_who_comes_second_is_told_who_was_first(store: Store) -> None:
     first, second = WriterLease(store, purpose="the first"), WriterLease(store, purpose="second")
-    first.acquire(wait_seconds=0.0)
+    first.acquire()
 
-    holder = second.acquire(wait_seconds=0.0)
+    holder = second.acquire()
     second.release()
-    again = WriterLease(store, purpose="third").acquire(wait_seconds=0.0)
+    again = WriterLease(store, purpose="third").acquire()
     first.release()
 
     assert holder is not None
@@ -82,7 +82,7 @@ def test_who_comes_second_is_told_who_was_first(store: Store) -> None:
 
 def test_waiting_says_once_for_whom_and_ends_with_the_lease(store: Store) -> None:
     first, second = WriterLease(store, purpose="the first"), WriterLease(store, purpose="second")
-    first.acquire(wait_seconds=0.0)
+    first.acquire()
     told: list[str] = []
     is_told = threading.Event()
 
@@ -91,7 +91,7 @@ def test_waiting_says_once_for_whom_and_ends_with_the_lease(store: Store) -> Non
         is_told.set()
 
     def wait_for_it() -> None:
-        second.acquire(wait_seconds=None, on_wait=tell)
+        second.acquire(on_wait=tell)
         second.release()
 
     waiting = threading.Thread(target=wait_for_it)
@@ -110,7 +110,7 @@ def test_the_lease_of_a_process_that_died_is_taken_over_at_once(
     hold(store, someone(ended_pid))
     own = WriterLease(store, purpose="a test")
 
-    assert own.acquire(wait_seconds=0.0) is None
+    assert own.acquire() is None
     own.release()
 
 
@@ -133,7 +133,7 @@ def test_the_heart_gives_signs_of_life(
 ) -> None:
     monkeypatch.setattr(lease, "_BEAT_SECONDS", 0.01)
     own = WriterLease(store, purpose="a test")
-    own.acquire(wait_seconds=0.0)
+    own.acquire()
     first = held_by(store)
 
     eventually(lambda: (held := held_by(store)) and first and held.beat > first.beat)
@@ -145,7 +145,7 @@ def test_a_holder_whose_lease_was_taken_over_notices_and_ends_its_work(
 ) -> None:
     monkeypatch.setattr(lease, "_BEAT_SECONDS", 0.01)
     own = WriterLease(store, purpose="a test")
-    own.acquire(wait_seconds=0.0)
+    own.acquire()
     progress = own.guarded(silent)
     progress(STEP)
 
@@ -163,13 +163,13 @@ def test_a_lease_taken_again_is_not_lost(
 ) -> None:
     monkeypatch.setattr(lease, "_BEAT_SECONDS", 0.01)
     own = WriterLease(store, purpose="a test")
-    own.acquire(wait_seconds=0.0)
+    own.acquire()
     hold(store, someone(1))
     eventually(lambda: own._is_lost)
     own.release()
     give_back(store, token="theirs")  # noqa: S106 - a name, not a secret
 
-    own.acquire(wait_seconds=0.0)
+    own.acquire()
     own.guarded(silent)(STEP)
 
     assert not own._is_lost
@@ -193,7 +193,7 @@ def test_a_long_transaction_does_not_cost_the_holder_its_lease(
     monkeypatch.setattr(lease, "beat", counted)
     own = WriterLease(file_store, purpose="a test")
     with patience(0.02):
-        own.acquire(wait_seconds=0.0)
+        own.acquire()
     other = apsw.Connection(str(index))
     other.execute("BEGIN IMMEDIATE")
 
@@ -215,7 +215,7 @@ def test_while_another_writes_without_an_end_its_holder_is_still_named(
     other.execute("BEGIN IMMEDIATE")
 
     with patience(0.02):
-        holder = WriterLease(file_store, purpose="a test").acquire(wait_seconds=0.0)
+        holder = WriterLease(file_store, purpose="a test").acquire()
     other.close()
 
     assert "theirs" == getattr(holder, "token", None)
@@ -228,7 +228,7 @@ def test_an_index_that_nobody_lets_write_is_named_without_sqlites_words(
     other.execute("BEGIN IMMEDIATE")
 
     with patience(0.02), pytest.raises(StoreBusyError) as raised:
-        WriterLease(file_store, purpose="a test").acquire(wait_seconds=None)
+        WriterLease(file_store, purpose="a test").acquire(on_wait=lambda _: None)
     other.close()
 
     assert "locked" not in raised.value.message + raised.value.action
@@ -245,5 +245,5 @@ def test_without_memory_for_a_thread_releasing_does_not_fail(
     own = WriterLease(store, purpose="test")
 
     with pytest.raises(RuntimeError, match="can't start new thread"):
-        own.acquire(wait_seconds=0)
+        own.acquire()
     own.release()

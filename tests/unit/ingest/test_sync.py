@@ -177,7 +177,7 @@ def test_a_search_gives_the_lease_back_when_its_work_fails(filled: Store) -> Non
         freshness(filled, Embedder(fail))
 
     own = WriterLease(filled, purpose="a test")
-    assert own.acquire(wait_seconds=0.0) is None
+    assert own.acquire() is None
     own.release()
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.sessions.find import FoundTranscript, Header, is_of_workspace, read_header
+from recollect.sessions.find import FoundTranscript, is_of_workspace, read_header
 from recollect.sessions.names import agent_of, slug_of
 from recollect.sessions.transcript import TranscriptFormat
 from recollect.types import Stat
@@ -26,24 +26,24 @@ def test_the_first_rows_tell_where_a_conversation_was_held(tmp_path: Path) -> No
     row = '{"type":"user","cwd":"/w","sessionId":"s","timestamp":"2026-02-01T10:00:00Z"}\n'
     file = write(tmp_path / "-w/c.jsonl", '{"type":"summary","leafUuid":"1"}\nbroken\n' + row)
 
-    assert Header(TranscriptFormat.CLAUDE_CODE, cwd="/w") == read_header(file)
+    assert (TranscriptFormat.CLAUDE_CODE, "/w") == read_header(file)
 
 
 def test_what_comes_late_is_not_looked_for(tmp_path: Path) -> None:
     file = write(tmp_path / "r.jsonl", '{"type":"event_msg","payload":{"x":1}}\n' * 70 + CODEX)
 
-    assert Header(TranscriptFormat.CODEX) == read_header(file)
+    assert (TranscriptFormat.CODEX, "") == read_header(file)
 
 
 def test_a_file_of_no_format_has_no_header(tmp_path: Path) -> None:
-    assert read_header(write(tmp_path / "x.jsonl", "text\n" * 3)) is None
-    assert read_header(write(tmp_path / "y.jsonl", "")) is None
+    assert (None, "") == read_header(write(tmp_path / "x.jsonl", "text\n" * 3))
+    assert (None, "") == read_header(write(tmp_path / "y.jsonl", ""))
 
 
 def test_of_a_compressed_file_the_name_is_enough(tmp_path: Path) -> None:
     name = "agents/main/sessions/s.jsonl.reset.2026-02-01T10-00-00.000Z.zst"
 
-    assert Header(TranscriptFormat.OPENCLAW) == read_header(tmp_path / name)
+    assert (TranscriptFormat.OPENCLAW, "") == read_header(tmp_path / name)
 
 
 def test_a_file_that_is_gone_raises(tmp_path: Path) -> None:

@@ -81,16 +81,6 @@ class Vendor:
 
 
 @dataclass(frozen=True, slots=True)
-class _Request:
-    method: str
-    path: str
-    content: bytes
-    headers: Mapping[str, str]
-    is_json: bool
-    """Whether the response must be JSON."""
-
-
-@dataclass(frozen=True, slots=True)
 class ApiCall:
     """One request: a path below the base URL, and a JSON body."""
 
@@ -181,8 +171,7 @@ class ModelServer:
     def post(self, path: str, body: object, *, patience: Patience) -> object:
         """Send a JSON body and return the parsed response."""
         content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-        request = _Request("POST", path, content, _JSON, is_json=True)
-        return self._send(request, patience=patience)[1]
+        return self.send("POST", path, content=content, headers=_JSON, patience=patience)
 
     def send(  # noqa: PLR0913 - what a request consists of
         self,
@@ -193,22 +182,17 @@ class ModelServer:
         content: bytes = b"",
         headers: Mapping[str, str] | None = None,
         is_json: bool = True,
-    ) -> bytes:
-        """Send a request and return the body of its response."""
-        request = _Request(method, path, content, headers or {}, is_json=is_json)
-        return self._send(request, patience=patience)[0]
-
-    def _send(self, request: _Request, *, patience: Patience) -> tuple[bytes, object]:
-        """Return the body of the response, and what it says if it is JSON."""
-        key = self.key()
+    ) -> object:
+        """Send a request; return what the response says, or its bytes if that is not JSON."""
+        sent = {**self._vendor.headers(self.key()), **(headers or {})}
         self._wait_turn(patience)
         deadline = time.monotonic() + patience.total_seconds
         attempt = 1
         while True:
             seconds = max(deadline - time.monotonic(), _LEAST_SECONDS)
             try:
-                response = self._exchange(request, key, seconds=seconds)
-                return response.body, self._read(response, is_json=request.is_json)
+                response = self._exchange(method, path, content, headers=sent, seconds=seconds)
+                return self._read(response, is_json=is_json)
             except TryAgainError as again:
                 self._wait_before_retry(
                     again, patience=patience, attempt=attempt, deadline=deadline
@@ -225,7 +209,9 @@ class ModelServer:
             if self._client is not None:
                 self._client.close()
 
-    def _exchange(self, request: _Request, key: str | None, *, seconds: float) -> HttpResponse:
+    def _exchange(
+        self, method: str, path: str, content: bytes, *, headers: Mapping[str, str], seconds: float
+    ) -> HttpResponse:
         """Send a request once: the one place where everything passes that is sent to a server."""
         from recollect.providers.remote.connection import (  # noqa: PLC0415 - httpx: 60 ms
             HttpClient,
@@ -236,10 +222,10 @@ class ModelServer:
                 self._client = HttpClient()
         try:
             return self._client.exchange(
-                request.method,
-                f"{self.base_url}/{request.path}",
-                headers={**self._vendor.headers(key), **request.headers},
-                content=redact_rows(request.content) if self._options.redact else request.content,
+                method,
+                f"{self.base_url}/{path}",
+                headers=headers,
+                content=redact_rows(content) if self._options.redact else content,
                 seconds=min(self._options.timeout_seconds, seconds),
             )
         except ValueError as error:
@@ -249,11 +235,11 @@ class ModelServer:
             ) from None
 
     def _read(self, response: HttpResponse, *, is_json: bool) -> object:
-        """Return what a response says; None if it need not be JSON."""
+        """Return what a response says, or its bytes if it need not be JSON."""
         if response.status not in _SUCCESS:
             raise self._failure(response)
         try:
-            return json.loads(response.body) if is_json else None
+            return json.loads(response.body) if is_json else response.body
         except (ValueError, RecursionError):
             quoted = self._quoted(_refusal(response))
         raise TryAgainError(
