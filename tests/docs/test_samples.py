@@ -31,7 +31,7 @@ NOT_RUN = {
     "docs/how-to/postgres.md": 1,
     "docs/how-to/serve-memories.md": 3,
     "docs/http.md": 5,
-    "docs/integrations.md": 6,
+    "docs/integrations.md": 7,
     "docs/mcp.md": 2,
     "docs/openclaw.md": 4,
     "docs/providers.md": 1,

@@ -10,7 +10,10 @@ import json5
 if TYPE_CHECKING:
     from tests.install.conftest import Install
 
-AGENTS = ("claude", "codex", "cursor", "vscode", "openclaw")
+AGENTS = (
+    *("claude", "codex", "cursor", "vscode", "openclaw", "claude-desktop", "opencode", "gemini"),
+    *("copilot", "zed", "windsurf", "cline"),
+)
 CLAUDE = """{
   "numStartups": 12,
   "mcpServers": {
@@ -33,6 +36,27 @@ CLAUDE_SETTINGS = """{
         ]
       }
     ]
+  }
+}
+"""
+OPENCODE = """{
+  "$schema": "https://opencode.ai/config.json",
+  "mcp": {
+    "other": {
+      "type": "local",
+      "command": [
+        "other"
+      ]
+    }
+  }
+}
+"""
+ZED = """{
+  "theme": "One Dark",
+  "context_servers": {
+    "other": {
+      "command": "other"
+    }
   }
 }
 """
@@ -69,6 +93,8 @@ VSCODE = """{
 \t"inputs": []
 }
 """
+HOOKS = {"claude": ("--hooks",)}
+"""Options with which all files of `OWN` are changed."""
 COMMENTED = {
     "openclaw": """// my agent
 {
@@ -89,6 +115,12 @@ COMMENTED = {
 \t"inputs": []
 }
 """,
+    "zed": """// Zed settings
+{
+  "theme": "One Dark",
+  "context_servers": {},
+}
+""",
 }
 """Files that programs understand, and that are not plain JSON."""
 OWN = {
@@ -97,14 +129,22 @@ OWN = {
     "cursor": {"user/.cursor/mcp.json": CLAUDE},
     "vscode": {"project/.vscode/mcp.json": VSCODE},
     "openclaw": {"user/.openclaw/openclaw.json": OPENCLAW},
+    "claude-desktop": {"user/.config/Claude/claude_desktop_config.json": CLAUDE},
+    "opencode": {"user/.config/opencode/opencode.json": OPENCODE},
+    "gemini": {"user/.gemini/settings.json": CLAUDE},
+    "copilot": {"user/.copilot/mcp-config.json": CLAUDE},
+    "zed": {"user/.config/zed/settings.json": ZED},
+    "windsurf": {"user/.codeium/windsurf/mcp_config.json": CLAUDE},
+    "cline": {"user/.cline/data/settings/cline_mcp_settings.json": CLAUDE},
 }
 PLACES = {
-    "claude": ("mcpServers", "recollect"),
     "codex": ("mcp_servers", "recollect"),
-    "cursor": ("mcpServers", "recollect"),
     "vscode": ("servers", "recollect"),
     "openclaw": ("mcp", "servers", "recollect"),
+    "opencode": ("mcp", "recollect"),
+    "zed": ("context_servers", "recollect"),
 }
+"""Where an entry is, if not with those of most agents."""
 
 
 def given_files(install: Install, agent: str) -> dict[str, str]:
@@ -118,7 +158,11 @@ def given_files(install: Install, agent: str) -> dict[str, str]:
 
 
 def entry_of(text: str, agent: str) -> Any:
+    """Return an entry as most agents have it: the command, its arguments, its environment."""
     tree: Any = tomllib.loads(text) if agent == "codex" else json5.loads(text)
-    for key in PLACES[agent]:
+    for key in PLACES.get(agent, ("mcpServers", "recollect")):
         tree = tree[key]
+    if agent == "opencode":
+        program, *arguments = tree.pop("command")
+        tree |= {"command": program, "args": arguments, "env": tree.pop("environment", {})}
     return tree

@@ -38,10 +38,13 @@ class Install:
         self._capsys = capsys
 
     def __call__(self, agent: str, *options: str, **more: str) -> Done:
+        """Run it for an agent, or without a name if that is empty."""
         with self._monkeypatch.context() as patch:
             patch.chdir(self.project)
             patch.setattr(os, "environ", {**self.environ, **more})
-            code = run(cli, ["install", agent, "-w", str(self.workspace), *options])
+            code = run(
+                cli, ["install", *filter(None, [agent]), "-w", str(self.workspace), *options]
+            )
         return Done(code, *self._capsys.readouterr())
 
     def well(self, agent: str, *options: str, **more: str) -> str:

@@ -9,7 +9,15 @@ import tomllib
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.install.agents import AGENTS, CLAUDE, COMMENTED, OWN, entry_of, given_files
+from tests.install.agents import (
+    AGENTS,
+    CLAUDE,
+    COMMENTED,
+    HOOKS,
+    OWN,
+    entry_of,
+    given_files,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +44,7 @@ def test_nothing_else_of_a_file_moves_and_undo_gives_it_back_to_the_byte(
     install: Install, agent: str
 ) -> None:
     before = given_files(install, agent)
-    install.well(agent)
+    install.well(agent, *HOOKS.get(agent, ()))
     after = install.files()
     install.well(agent, "--undo")
 
@@ -75,7 +83,7 @@ def test_print_changes_nothing_and_shows_what_would_be_written(
     install: Install, agent: str
 ) -> None:
     before = given_files(install, agent)
-    shown = install.well(agent, "--print")
+    shown = install.well(agent, "--print", *HOOKS.get(agent, ()))
 
     assert before == install.files()
     assert str(install.workspace) in shown
@@ -86,7 +94,7 @@ def test_print_changes_nothing_and_shows_what_would_be_written(
 @pytest.mark.parametrize("agent", AGENTS)
 def test_every_change_is_shown_as_a_diff(install: Install, agent: str) -> None:
     before = given_files(install, agent)
-    diff = install.well(agent).splitlines()
+    diff = install.well(agent, *HOOKS.get(agent, ())).splitlines()
 
     assert len(before) == sum(line.startswith("+++ ") for line in diff)
     assert any(line.startswith("+") and "recollect" in line for line in diff)
@@ -171,10 +179,10 @@ def test_undo_where_nothing_was_installed_changes_nothing(install: Install) -> N
 
 def test_hooks_stand_beside_those_of_the_user(install: Install) -> None:
     given_files(install, "claude")
-    install.well("claude")
+    install.well("claude", "--hooks")
     hooks = json.loads(install.files()["user/.claude/settings.json"])["hooks"]
 
-    assert {"SessionStart", "UserPromptSubmit", "Stop"} == hooks.keys()
+    assert {"SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd"} == hooks.keys()
     assert "say done" == hooks["Stop"][0]["hooks"][0]["command"]
     assert " hook stop -w " in hooks["Stop"][1]["hooks"][0]["command"]
     assert 15 >= hooks["Stop"][1]["hooks"][0]["timeout"]
@@ -188,22 +196,51 @@ def test_hooks_stand_beside_those_of_the_user(install: Install) -> None:
     ],
 )
 def test_where_hooks_apply_is_said(install: Install, scope: str, where: str, file: str) -> None:
-    done = install("claude", "--scope", scope)
+    done = install("claude", "--hooks", "--scope", scope)
 
     assert where in done.stderr
     assert file in done.stderr
 
 
-def test_hooks_can_be_left_out(install: Install) -> None:
-    install.well("claude", "--no-hooks")
+def test_hooks_are_written_only_if_they_are_asked_for(install: Install) -> None:
+    install.well("claude")
 
     assert ["user/.claude.json"] == list(install.files())
+
+
+def test_codex_gets_the_same_hooks_in_a_file_of_their_own(install: Install) -> None:
+    install.well("codex", "--hooks")
+    hooks = json.loads(install.files()["user/.codex/hooks.json"])["hooks"]
+    install.well("codex", "--undo")
+
+    assert " hook pre-compact -w " in hooks["PreCompact"][0]["hooks"][0]["command"]
+    assert {} == install.files()
+
+
+def test_an_agent_without_hooks_says_so(install: Install) -> None:
+    done = install("zed", "--hooks")
+
+    assert (2, {}) == (done.returncode, install.files())
+    assert "Zed runs no hooks." in done.stderr
+
+
+def test_the_file_of_opencode_that_is_there_is_the_one_that_is_written(install: Install) -> None:
+    file = install.home / ".config/opencode/opencode.jsonc"
+    file.parent.mkdir(parents=True)
+    file.write_text("{}\n", encoding="utf-8")
+    install.well("opencode")
+
+    assert ["user/.config/opencode/opencode.jsonc"] == list(install.files())
 
 
 @pytest.mark.parametrize(
     ("agent", "files"),
     [
-        ("claude", {"project/.claude/settings.json", "project/.mcp.json"}),
+        ("claude", {"project/.mcp.json"}),
+        ("opencode", {"project/opencode.json"}),
+        ("gemini", {"project/.gemini/settings.json"}),
+        ("copilot", {"project/.github/mcp.json"}),
+        ("zed", {"project/.zed/settings.json"}),
         ("codex", {"project/.codex/config.toml"}),
         ("cursor", {"project/.cursor/mcp.json"}),
         ("vscode", {"project/.vscode/mcp.json"}),
@@ -215,8 +252,9 @@ def test_a_project_gets_files_of_its_own(install: Install, agent: str, files: se
     assert files == set(install.files())
 
 
-def test_openclaw_has_no_projects(install: Install) -> None:
-    done = install("openclaw", "--scope", "project")
+@pytest.mark.parametrize("agent", ["openclaw", "claude-desktop", "windsurf", "cline"])
+def test_some_agents_have_no_projects(install: Install, agent: str) -> None:
+    done = install(agent, "--scope", "project")
 
     assert 2 == done.returncode
     assert "--scope project" in done.stderr
@@ -241,7 +279,7 @@ def test_an_agent_that_was_moved_is_found(
 
 def test_the_home_that_is_in_use_is_passed_on(install: Install, tmp_path: Path) -> None:
     home = str(tmp_path / "home")
-    install.well("claude", RECOLLECT_HOME=home)
+    install.well("claude", "--hooks", RECOLLECT_HOME=home)
     files = install.files()
 
     assert {"RECOLLECT_HOME": home} == entry_of(files["user/.claude.json"], "claude")["env"]
@@ -300,7 +338,7 @@ def test_no_file_is_written_when_another_cannot_be(install: Install) -> None:
     settings = install.home / ".claude" / "settings.json"
     settings.parent.mkdir()
     settings.write_text("{ oops", encoding="utf-8")
-    done = install("claude")
+    done = install("claude", "--hooks")
 
     assert 2 == done.returncode
     assert {"user/.claude/settings.json": "{ oops"} == install.files()
@@ -323,7 +361,7 @@ def test_a_link_stays_a_link_and_the_permissions_stay(install: Install, tmp_path
     real.chmod(0o640)
     link = install.home / ".claude.json"
     link.symlink_to(real)
-    install.well("claude", "--no-hooks")
+    install.well("claude")
 
     assert link.is_symlink()
     assert "recollect" in real.read_text(encoding="utf-8")
@@ -336,14 +374,14 @@ def test_a_file_stays_its_owners(install: Install) -> None:
     file = install.home / ".claude.json"
     file.write_text(CLAUDE, encoding="utf-8")
     os.chown(file, 1234, 1235)
-    install.well("claude", "--no-hooks")
+    install.well("claude")
 
     assert "recollect" in file.read_text(encoding="utf-8")
     assert (1234, 1235) == (file.stat().st_uid, file.stat().st_gid)
 
 
 def test_a_file_of_the_user_that_is_made_is_readable_by_them_alone(install: Install) -> None:
-    install.well("claude", "--no-hooks")
+    install.well("claude")
 
     assert 0o600 == stat.S_IMODE((install.home / ".claude.json").stat().st_mode)
 
@@ -375,3 +413,96 @@ def test_a_folder_without_memory_is_named_before_an_agent_is_bound_to_it(install
 
     assert f"{install.workspace} has no Markdown files." in empty.stderr
     assert "has no Markdown files" not in used.stderr
+
+
+FOUR = ("claude", "codex", "zed", "gemini")
+
+
+def four_agents(install: Install) -> dict[str, str]:
+    """Make a machine with four agents, without a command on its PATH."""
+    install.environ["PATH"] = "/nowhere"
+    for agent in FOUR:
+        given_files(install, agent)
+    return install.files()
+
+
+def test_without_a_name_every_agent_of_this_machine_is_shown_set_up_and_undone(
+    install: Install,
+) -> None:
+    before = four_agents(install)
+    shown = install.well("", "--print")
+    untouched = install.files()
+    told = install.well("", "--yes")
+    after = install.files()
+    undone = install.well("", "--undo", "--yes")
+
+    assert before == untouched
+    for title in ("Claude Code:", "Codex:", "Zed:", "Gemini CLI:"):
+        assert title in shown
+        assert title in told
+    assert "Cursor:" not in shown
+    assert {str(install.workspace) in after[path] for path in after if "settings" in path} == {
+        True,
+        False,  # the hooks of Claude Code
+    }
+    assert "Removed from Claude Code, Codex, Gemini CLI, Zed." in undone
+    assert before == install.files()
+
+
+def test_without_a_name_and_a_terminal_to_ask_on_nothing_is_written(install: Install) -> None:
+    before = four_agents(install)
+    done = install("")
+
+    assert (2, before) == (done.returncode, install.files())
+    assert "`--yes` changes the files without a question." in done.stderr
+
+
+def test_an_agent_whose_file_cannot_be_edited_keeps_no_other_waiting(install: Install) -> None:
+    four_agents(install)
+    file = install.home / ".config/zed/settings.json"
+    file.write_text(COMMENTED["zed"], encoding="utf-8")
+    done = install("", "--yes")
+
+    assert 0 == done.returncode
+    assert COMMENTED["zed"] == file.read_text(encoding="utf-8")
+    assert f'"{install.workspace}"' in done.stderr  # what to paste
+    assert "recollect" in install.files()["user/.codex/config.toml"]
+
+
+def test_on_a_machine_without_agents_nothing_is_done(install: Install) -> None:
+    said = install.well("", PATH="/nowhere")
+
+    assert ("There is no agent to set up on this machine.\n", {}) == (said, install.files())
+
+
+@pytest.mark.parametrize(
+    "rules", [None, "", "# Rules\n\nBe kind.\n", "# Rules", "# A\r\n\r\nB\r\n"]
+)
+def test_a_project_is_set_up_for_any_agent_and_its_instructions_come_back_to_the_byte(
+    install: Install, rules: str | None
+) -> None:
+    file = install.project / "AGENTS.md"
+    if rules is not None:
+        file.write_bytes(rules.encode())
+    before = install.files()
+    install.well("", "--scope", "project", "--yes")
+    once = install.files()
+    install.well("", "--scope", "project", "--yes")
+    again = install.files()
+    install.well("", "--scope", "project", "--undo", "--yes")
+
+    assert {"project/.mcp.json", "project/AGENTS.md"} == once.keys()
+    assert "memory_search" in once["project/AGENTS.md"]
+    assert once["project/AGENTS.md"].startswith(rules or "<!-- recollect: begin -->")
+    assert once == again
+    assert (before if rules else {}) == install.files()
+
+
+def test_instructions_whose_marks_were_damaged_are_left_alone(install: Install) -> None:
+    file = install.project / "AGENTS.md"
+    file.write_text("<!-- recollect: begin -->\nmine\n", encoding="utf-8")
+    before = install.files()
+    done = install("", "--scope", "project", "--yes")
+
+    assert (0, before) == (done.returncode, install.files())
+    assert "not one pair" in done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import threading
@@ -83,6 +84,33 @@ class Agents:
                 ended.cancel()
                 running.terminate()
                 running.wait(_SECONDS)
+
+    def converse(self, *prompts: str, **more: str) -> None:
+        """Say one thing after another in one session of Claude Code, each after the last answer."""
+        options = ("--input-format", "stream-json", "--output-format", "stream-json", "--verbose")
+        with subprocess.Popen(
+            ["claude", "-p", *options, "--allowedTools", "mcp__recollect"],
+            env={**self.environ, **more},
+            cwd=self.workspace,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+        ) as running:
+            assert running.stdin is not None
+            assert running.stdout is not None
+            ended = threading.Timer(_SECONDS, running.kill)
+            ended.start()
+            for prompt in prompts:
+                message = {"role": "user", "content": prompt}
+                running.stdin.write(json.dumps({"type": "user", "message": message}) + "\n")
+                running.stdin.flush()
+                next(line for line in running.stdout if json.loads(line)["type"] == "result")
+            running.stdin.close()
+            running.stdout.read()
+            running.wait()
+            ended.cancel()
+        assert 0 == running.returncode
 
     def wait_for(self, running: subprocess.Popen[str], *, line_with: str) -> None:
         """Wait until a program prints a line; it is ended if it never does."""

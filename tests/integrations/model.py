@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 TOOL = "memory_search"
 REPEATED = "Memory says: "
 NO_TOOL = "There is no tool to search memory with."
+SUMMARY = "They talked, and nobody wrote down about what."
+"""What it says when Claude Code has it sum a conversation up."""
+_SUMMING_UP = "CRITICAL: Respond with TEXT ONLY"
 
 
 @dataclass(eq=False)
@@ -127,7 +130,9 @@ def _messages(body: dict[str, Any], query: str) -> Iterator[str]:
     tool = next((name for name in _tools(body) if name.endswith(TOOL)), None)
     block: dict[str, Any]
     delta: dict[str, Any]
-    if not results and tool:
+    if _SUMMING_UP in _text(last["content"]):
+        block, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": SUMMARY}
+    elif not results and tool:
         block = {"type": "tool_use", "id": "toolu_1", "name": tool, "input": {}}
         delta = {"type": "input_json_delta", "partial_json": json.dumps({"query": query})}
     else:

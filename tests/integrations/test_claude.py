@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.integrations.agents import ANSWER, QUESTION, RECOLLECT
-from tests.integrations.model import REPEATED
+from tests.integrations.model import REPEATED, SUMMARY
 
 if TYPE_CHECKING:
     from tests.integrations.agents import Agents
@@ -23,7 +23,7 @@ def test_the_plugin_is_valid_and_can_be_installed(agents: Agents) -> None:
     shown = agents.run("claude", "plugin", "details", "recollect")
 
     assert "Skills (1)  recollect" in shown
-    assert "Hooks (3)" in shown
+    assert "Hooks (5)" in shown
     assert "MCP servers (1)  recollect" in shown
 
 
@@ -54,7 +54,7 @@ def test_a_question_is_answered_through_the_plugin(agents: Agents, model: Model)
 
 
 def test_a_question_is_answered_through_what_was_installed(agents: Agents, model: Model) -> None:
-    agents.recollect("install", "claude")
+    agents.recollect("install", "claude", "--hooks")
     answer = agents.run(
         *("claude", "-p", QUESTION, "--allowedTools", "mcp__recollect"),
         ANTHROPIC_BASE_URL=model.url,
@@ -63,3 +63,21 @@ def test_a_question_is_answered_through_what_was_installed(agents: Agents, model
     assert ANSWER in answer
     assert ANSWER in json.dumps(model.requests[0]["messages"])
     assert "mcp__recollect__memory_get" in model.tools
+
+
+def test_a_compacted_session_goes_on_with_what_was_said_before(
+    agents: Agents, model: Model
+) -> None:
+    told = "The hedgehog behind the boiler is called Marmalade. What does Marmalade eat?"
+    agents.recollect("install", "claude", "--hooks")
+    agents.converse(
+        *(told, "/compact", "go on"),
+        ANTHROPIC_BASE_URL=model.url,
+        RECOLLECT_SOURCES="memory,sessions",
+    )
+    summing_up, *_, last = (json.dumps(body["messages"]) for body in model.requests[2:])
+    continued = last.partition(SUMMARY)[2]
+
+    assert "Additional Instructions" not in summing_up  # PreCompact printed nothing
+    assert "sessions/claude/" in continued
+    assert "is called Marmalade" in continued

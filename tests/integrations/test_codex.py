@@ -55,3 +55,16 @@ def test_a_question_is_answered_through_what_was_installed(agents: Agents, model
     assert ANSWER in answer
     assert "recollect" not in config.read_text(encoding="utf-8")
     assert CONFIG.format(url=model.url) in config.read_text(encoding="utf-8")
+
+
+def test_hooks_that_were_installed_recall_for_codex_too(agents: Agents, model: Model) -> None:
+    agents.write(".codex/config.toml", CONFIG.format(url=model.url))
+    agents.recollect("install", "codex", "--hooks")
+    agents.run(
+        *("codex", "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"),
+        *("--dangerously-bypass-hook-trust", QUESTION),
+    )
+    asked = json.dumps(model.requests[0]["input"])
+
+    assert "has a memory of" in asked  # from SessionStart
+    assert ANSWER in asked  # from UserPromptSubmit

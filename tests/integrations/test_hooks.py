@@ -23,7 +23,7 @@ from recollect.shells.cli import cli
 from recollect.text.size import estimate_tokens
 
 RECORDED = Path(__file__).parent / "recorded"
-EVENTS = ("session-start", "prompt", "stop")
+EVENTS = ("session-start", "prompt", "stop", "pre-compact", "session-end")
 
 
 class Answer(NamedTuple):
@@ -57,7 +57,7 @@ class Hook:
             input=self._event(event, said=said, more=more),
             env={**dict.fromkeys(os.environ), **self.environ},
         )
-        return Answer(done.exit_code, json.loads(done.stdout), done.stderr)
+        return Answer(done.exit_code, json.loads(done.stdout or "{}"), done.stderr)
 
     def process(self, event: str, *options: str) -> Answer:
         """Run it as an agent does."""
@@ -71,7 +71,7 @@ class Hook:
             encoding="utf-8",
             check=False,
         )
-        return Answer(done.returncode, json.loads(done.stdout), done.stderr)
+        return Answer(done.returncode, json.loads(done.stdout or "{}"), done.stderr)
 
     def _event(self, event: str, *, said: str | None, more: dict[str, object]) -> str:
         if said is not None:
@@ -102,6 +102,57 @@ def test_a_session_begins_with_what_memory_there_is_and_its_newest_notes(hook: H
         first = next(line for line in lines if line and not line.startswith("#"))
         assert first[:60] in answer.context
     assert estimate_tokens(answer.context) < 400
+
+
+def transcript(hook: Hook, *prompts: str) -> str:
+    """Write a conversation of Claude Code in the workspace; return its path."""
+    folder = Path(hook.environ["HOME"]) / ".claude" / "projects" / "-notes"
+    folder.mkdir(parents=True)
+    file = folder / "15d10273-af59-415e-a8a7-b594f95c8760.jsonl"
+    rows = [
+        {
+            "type": "user",
+            "sessionId": file.stem,
+            "cwd": str(hook.workspace),
+            "message": {"role": "user", "content": prompt},
+        }
+        for prompt in prompts
+    ]
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    return str(file)
+
+
+def test_after_a_compaction_memory_is_recalled_for_what_was_last_asked(hook: Hook) -> None:
+    asked = ("How do we roll back a deploy?", "yes", "/model opus", "Where do Zdenka's bowls go?")
+    file = transcript(hook, *asked)
+    answer = hook("session-start", source="compact", transcript_path=file)
+
+    assert answer.context.index("Its newest notes") < answer.context.index("Zdenka")
+    assert "Roll-back is one command" in answer.context
+    assert estimate_tokens(answer.context) < 400 + 800
+
+
+def test_after_a_compaction_a_hit_is_shown_once(hook: Hook) -> None:
+    file = transcript(hook, "How do we roll back a deploy?", "How is a deploy rolled back?")
+    answer = hook("session-start", source="compact", transcript_path=file)
+
+    assert 1 == answer.context.count("Roll-back is one command")
+
+
+@pytest.mark.parametrize("path", ["/nowhere/at/all.jsonl", "/etc/passwd", "", None])
+def test_a_transcript_that_cannot_be_read_recalls_nothing(hook: Hook, path: str | None) -> None:
+    hook.index()
+    answer = hook("session-start", source="compact", transcript_path=path)
+
+    assert (0, 1) == (answer.returncode, answer.context.count("<recollect-memory"))
+
+
+def test_nothing_is_printed_before_a_compaction_which_would_be_taken_for_instructions(
+    hook: Hook,
+) -> None:
+    hook.environ["RECOLLECT_MAX_RESULTS"] = "many"
+
+    assert (0, {}) == hook("pre-compact")[:2]
 
 
 def test_a_turn_begins_with_what_memory_holds_on_the_prompt(hook: Hook) -> None:
@@ -144,10 +195,13 @@ def test_nothing_is_put_before_a_prompt_that_asks_for_no_memory(hook: Hook, prom
     assert (0, {}) == hook("prompt", prompt=prompt)[:2]
 
 
-def test_the_end_of_a_turn_has_what_was_written_indexed_in_the_background(hook: Hook) -> None:
+@pytest.mark.parametrize("event", ["stop", "pre-compact", "session-end"])
+def test_what_was_written_is_indexed_when_a_turn_or_session_ends_and_before_a_compaction(
+    hook: Hook, event: str
+) -> None:
     hook.index()
     (hook.workspace / "memory" / "2026-12-01.md").write_text("Quokkas are new.\n", encoding="utf-8")
-    answer = hook("stop")
+    answer = hook(event)
 
     assert (0, {}) == answer[:2]
     with Memory.open(hook.workspace, environ=hook.environ) as memory:

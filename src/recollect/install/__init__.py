@@ -3,7 +3,7 @@
 Everything else in the files stays. `undo` recognises the entries by what they start.
 """
 
-from recollect.install.agents import AGENTS, InstallScope
+from recollect.install.agents import AGENTS, PROJECT, InstallScope
 from recollect.install.run import Installed, Installer
 
-__all__ = ["AGENTS", "InstallScope", "Installed", "Installer"]
+__all__ = ["AGENTS", "PROJECT", "InstallScope", "Installed", "Installer"]

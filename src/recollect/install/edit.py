@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     Tree = dict[str, object]
 
 _BYTE_ORDER_MARK = "\ufeff"
+_BEGIN, _END = "<!-- recollect: begin -->", "<!-- recollect: end -->"
 _INDENT = re.compile(r"\n([ \t]+)\S")
 
 
@@ -32,6 +33,8 @@ def with_entries(text: str, target: AgentFile) -> str:
         ValueError: the text cannot be edited safely.
 
     """
+    if target.syntax is Syntax.MARKDOWN:
+        return _with_block(text, str(target.entries[0].value["text"]))
     if _has_all(text, target):
         return text
     tree = _read(text, target.syntax)
@@ -53,6 +56,8 @@ def without_entries(text: str, target: AgentFile) -> str:
     """
     if NAME not in text:
         return text
+    if target.syntax is Syntax.MARKDOWN:
+        return _with_block(text, "")
     tree = _read(text, target.syntax)
     is_changed = False
     for entry in target.entries:
@@ -73,6 +78,34 @@ def snippet(target: AgentFile) -> str:
     if target.syntax is Syntax.TOML:
         return "\n".join(shown_table(each.path, each.value) for each in target.entries)
     return with_entries("", target)
+
+
+def _with_block(text: str, block: str) -> str:
+    """Return a text with the block between our marks at its end; none if it is empty.
+
+    Raises:
+        ValueError: the marks are not one pair.
+
+    """
+    newline = _newline(text)
+    if [text.count(_BEGIN), text.count(_END)] not in ([0, 0], [1, 1]):
+        raise ValueError("its marks of Recollect are not one pair")
+    before, begin, rest = text.partition(_BEGIN)
+    if begin and _END not in rest:
+        raise ValueError("its marks of Recollect are in the wrong order")
+    after = rest.partition(_END)[2]
+    marked = f"{_BEGIN}\n{block}{_END}".replace("\n", newline)
+    if begin and block:
+        return before + marked + after
+    if begin and after:
+        return before.removesuffix(newline) + after.removeprefix(newline)
+    if begin:
+        return before.removesuffix(newline * 2)
+    if not block:
+        return text
+    is_ended = text.endswith("\n") or not text
+    gap = "" if not text else newline if is_ended else newline * 2
+    return f"{text}{gap}{marked}{newline if is_ended else ''}"
 
 
 def _put(tree: Tree, entry: AgentEntry) -> None:
@@ -149,8 +182,9 @@ def _is_own_server(entry: object) -> bool:
     """Return whether an entry starts Recollect, whichever copy of it and on whichever folder."""
     if not isinstance(entry, dict):
         return False
-    arguments = entry.get("args")
-    words = [entry.get("command"), *(arguments if isinstance(arguments, list) else [])]
+    words: list[object] = []
+    for part in (entry.get("command"), entry.get("args")):  # some have both in one list
+        words += part if isinstance(part, list) else [part]
     return "mcp" in words and any(NAME in str(word) for word in words)
 
 

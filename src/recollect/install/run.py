@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from recollect.config.paths import find_workspace
 from recollect.errors import ConfigError
-from recollect.install.agents import AGENTS, InstallRequest, InstallScope, Launch
+from recollect.install.agents import AGENTS, PROJECT, InstallRequest, InstallScope, Launch
 from recollect.install.edit import is_empty, snippet, with_entries, without_entries
 from recollect.records import dataclass
 from recollect.text.confined import read_inside, resolve_inside
@@ -91,7 +91,7 @@ class Installer:
         workspace: Path | None = None,
         *,
         scope: InstallScope | None = None,
-        with_hooks: bool = True,
+        with_hooks: bool = False,
         index_agent: str | None = None,
         config_file: Path | None = None,
         environ: Mapping[str, str] | None = None,
@@ -111,7 +111,7 @@ class Installer:
             agent=index_agent,
             config_file=config_file,
         )
-        found = AGENTS[agent]
+        found = {**AGENTS, PROJECT.name: PROJECT}[agent]
         request = InstallRequest(
             launch=launch,
             scope=scope or found.default_scope,
@@ -120,6 +120,11 @@ class Installer:
             with_hooks=with_hooks,
         )
         return cls(found, request, place.folder)
+
+    @property
+    def is_here(self) -> bool:
+        """Whether this machine has the agent."""
+        return self.agent.is_here(self.request)
 
     def install(self, *, write: bool = True) -> Installed:
         """Write the configuration, or with `write` False return what would be written.

@@ -13,6 +13,8 @@ from recollect.reports import SessionStatus
 from recollect.sessions.exported import conversations_of, is_export
 from recollect.sessions.find import Root, find_transcripts, stored_path, title_of
 from recollect.sessions.rows import DamagedError
+from recollect.sessions.source import read_transcript
+from recollect.sessions.transcript import Speaker
 from recollect.text.confined import RefusedError, check_named
 
 if TYPE_CHECKING:
@@ -63,6 +65,17 @@ class SessionBook:
             )
             for each in found
         ], failures
+
+    def prompts_in(self, file: Path) -> list[str]:
+        """Return what the user said in a transcript, which need not belong to this memory.
+
+        Raises:
+            UnreadableError: it was deleted meanwhile.
+
+        """
+        found, _ = find_transcripts([Root(file)])
+        turns = (turn for each in found for turn in read_transcript(each)[0].turns)
+        return [turn.text for turn in turns if turn.speaker is Speaker.USER]
 
     def import_transcripts(
         self, paths: Sequence[str] = (), *, on_notice: Callable[[str], object] = lambda _: None

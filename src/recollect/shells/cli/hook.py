@@ -1,4 +1,4 @@
-"""`hook`: answers the events of a Claude Code session, in its own JSON.
+"""`hook`: answers the events of a session of Claude Code or Codex, in the JSON both use.
 
 A hook must never block or fail a session. So each answer has a time limit, every error becomes a
 message for the user, and the command exits with 0 (the agent takes 2 for a refusal).
@@ -29,7 +29,7 @@ from recollect.text.terminal import terminal_text
 from recollect.types import SearchRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from recollect.memory import Memory
 
@@ -43,6 +43,8 @@ _HEADING = re.compile(r"^#{1,3} +(.+)$", re.MULTILINE)
 _NEWEST_NOTES = 3
 _HEADING_CHARS = 160
 _FIRST_CHARS = 80
+_LAST_PROMPTS = 3  # say what a conversation was about when it was compacted
+_PROMPT_CHARS = 600
 _MIN_LETTERS = 12  # shorter prompts ("yes", "go on") have nothing to search for
 _WIDE = "\u2e80"  # from here on, one character says as much as several letters
 _WIDE_LETTERS = 4
@@ -75,13 +77,16 @@ class _ExitsWithZero(click.Command):
 @click.option("--seconds", type=float, default=8.0, help="Time limit.  [default: 8]")
 @shared_options
 def hook_command(options: SharedOptions, *, event: str, budget: int, seconds: float) -> int:
-    """Answer a hook EVENT of Claude Code: session-start, prompt or stop.
+    """Answer a hook EVENT of Claude Code or Codex.
 
-    Reads the event as JSON from standard input and prints the answer as JSON. RECOLLECT_HOOKS=off,
-    or a file .recollect-off in the workspace, turns all hooks off.
+    EVENT is session-start, prompt, stop, pre-compact or session-end. Reads the event as JSON from
+    standard input and prints the answer as JSON. RECOLLECT_HOOKS=off, or a file .recollect-off in
+    the workspace, turns all hooks off.
     """
     answer = _within(seconds, lambda: _answer(event, options, budget_tokens=budget))
-    write_json(answer)
+    # Claude Code takes whatever PreCompact prints for instructions to the one who sums up.
+    if answer and event != "pre-compact":
+        write_json(answer)
     return ABANDONED if answer == TIMED_OUT else 0
 
 
@@ -163,14 +168,20 @@ def _is_workspace(folder: Path) -> bool:
 def _needs_no_memory(event: str, given: Event) -> bool:
     """Return whether an event can be answered without opening the memory."""
     if event == "prompt":
-        prompt = _prompt_of(given)
-        letters = sum(_WIDE_LETTERS if letter >= _WIDE else 1 for letter in prompt)
-        return letters < _MIN_LETTERS or prompt.startswith("/")
+        return not _asks(_prompt_of(given))
     # Another hook kept the turn going: what it writes is captured at the real end.
     return event == "stop" and bool(given.get("stop_hook_active"))
 
 
-def _session_start(memory: Memory, _given: Event, _budget_tokens: int) -> Answer:
+def _asks(prompt: str) -> bool:
+    """Return whether a prompt has something to search for."""
+    letters = sum(_WIDE_LETTERS if letter >= _WIDE else 1 for letter in prompt)
+    return letters >= _MIN_LETTERS and not prompt.startswith("/")
+
+
+def _session_start(memory: Memory, given: Event, budget_tokens: int) -> Answer:
+    prompts = _last_prompts(memory, given) if given.get("source") == "compact" else []
+    again = list(_recalled_again(memory, prompts, budget_tokens))
     _capture(memory)
     paths = memory.paths()
     if not paths:
@@ -183,7 +194,27 @@ def _session_start(memory: Memory, _given: Event, _budget_tokens: int) -> Answer
     )
     lines = [_note_line(memory, path) for path in _newest(paths)]
     block = fenced("\n".join(lines), form="index")
-    return _context("SessionStart", f"{intro}\n{block}")
+    return _context("SessionStart", "\n".join((intro, block, *again)))
+
+
+def _recalled_again(memory: Memory, prompts: Sequence[str], budget_tokens: int) -> Iterator[str]:
+    """Yield a block for each prompt, without what an earlier block has."""
+    seen: set[str] = set()
+    for prompt in prompts:
+        results = memory.answer(memory.parts.recall_request(prompt))
+        new = tuple(hit for hit in results.hits if hit.citation not in seen)
+        each_tokens = budget_tokens // len(prompts)
+        recalled = memory.parts.recall_from(replace(results, hits=new), budget_tokens=each_tokens)
+        seen.update(hit.citation for hit in recalled.hits)
+        if recalled.block:
+            yield recalled.block
+
+
+def _last_prompts(memory: Memory, given: Event) -> list[str]:
+    """Return what was last asked in the transcript that the agent names, newest first."""
+    said = memory.sessions.prompts_in(Path(str(given.get("transcript_path") or os.devnull)))
+    asked = dict.fromkeys(prompt[:_PROMPT_CHARS] for prompt in reversed(said) if _asks(prompt))
+    return list(asked)[:_LAST_PROMPTS]
 
 
 def _prompt(memory: Memory, given: Event, budget_tokens: int) -> Answer:
@@ -199,12 +230,19 @@ def _recalled(block: str, failures: Sequence[str]) -> Answer:
     return {**context, **_message(" ".join(failures))} if failures else context
 
 
-def _stop(memory: Memory, _given: Event, _budget_tokens: int) -> Answer:
+def _keep(memory: Memory, _given: Event, _budget_tokens: int) -> Answer:
+    """Have what was written and said indexed, by a process that outlives the session."""
     _capture(memory)
     return {}
 
 
-EVENTS = {"session-start": _session_start, "prompt": _prompt, "stop": _stop}
+EVENTS = {
+    "session-start": _session_start,
+    "prompt": _prompt,
+    "stop": _keep,
+    "pre-compact": _keep,
+    "session-end": _keep,
+}
 
 
 def _prompt_of(given: Event) -> str:

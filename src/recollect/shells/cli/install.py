@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from typing import TYPE_CHECKING
 
 import click
 
+from recollect.errors import ConfigError, UsageError
+from recollect.shells.cli.output import confirm, write_lines
 from recollect.shells.cli.shared import SharedOptions, notify, print_remarks, shared_options
 from recollect.shells.render.shared import diff_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from recollect.install import Installed
+    from recollect.install import Installed, Installer
     from recollect.shape import Json
     from recollect.shells.render.shared import Line
 
-_AGENTS = ("claude", "codex", "cursor", "vscode", "openclaw")
+_AGENTS = (
+    *("claude", "codex", "cursor", "vscode", "openclaw", "claude-desktop", "opencode", "gemini"),
+    *("copilot", "zed", "windsurf", "cline"),
+)
 _SCOPES = ("user", "project")
 _LINE_CHARS = 200  # some programs write their whole file on one line
 
 
 @click.command("install")
-@click.argument("agent_name", metavar="AGENT", type=click.Choice(_AGENTS))
+@click.argument("agent_name", metavar="[AGENT]", type=click.Choice(_AGENTS), required=False)
 @click.option(
     "--scope",
     type=click.Choice(_SCOPES),
@@ -34,42 +40,109 @@ _LINE_CHARS = 200  # some programs write their whole file on one line
 @click.option(
     "--hooks/--no-hooks",
     "with_hooks",
-    default=True,
-    help="With claude: also recall at the start of sessions and turns.  [default: hooks]",
+    default=False,
+    help="With claude and codex: also recall at the start of sessions and turns, and after a "
+    "compaction.  [default: no-hooks]",
 )
+@click.option("--yes", is_flag=True, help="Without AGENT: do not ask.")
 @shared_options
 def install_command(
     options: SharedOptions,
     *,
-    agent_name: str,
+    agent_name: str | None,
     scope: str | None,
     only_print: bool,
     undo: bool,
     with_hooks: bool,
+    yes: bool,
 ) -> None:
     """Configure AGENT to start `recollect mcp` for the workspace.
 
-    AGENT is claude, codex, cursor, vscode or openclaw. Each changed file is shown as a
-    diff.
+    AGENT is claude, codex, cursor, vscode, openclaw, claude-desktop, opencode, gemini, copilot,
+    zed, windsurf or cline. Each changed file is shown as a diff. Without AGENT, every agent on
+    this machine is configured after one question; with `--scope project`, the current folder for
+    any agent.
     """
     from recollect.config.load import wrong_folder  # noqa: PLC0415 - not needed for --help
-    from recollect.install import Installer, InstallScope  # noqa: PLC0415
+    from recollect.install import AGENTS, PROJECT, Installer, InstallScope  # noqa: PLC0415
 
-    installer = Installer.find(
-        agent_name,
-        options.workspace,
-        scope=InstallScope(scope) if scope else None,
-        with_hooks=with_hooks,
-        index_agent=options.agent,
-        config_file=options.config_file,
-    )
-    trouble = None if undo else wrong_folder(installer.workspace)
+    def installer_of(name: str) -> Installer:
+        return Installer.find(
+            name,
+            options.workspace,
+            scope=InstallScope(scope or "user") if agent_name is None or scope else None,
+            with_hooks=with_hooks,
+            index_agent=options.agent,
+            config_file=options.config_file,
+        )
+
+    every = AGENTS if scope != "project" else (PROJECT.name,)
+    chosen = [installer_of(name) for name in ((agent_name,) if agent_name else every)]
+    if agent_name and with_hooks and chosen[0].agent.hooks is None:
+        raise UsageError(f"{chosen[0].agent.title} runs no hooks.", action="Leave out --hooks.")
+    trouble = None if undo else wrong_folder(chosen[0].workspace)
     if trouble is not None:
         notify(trouble)
-    run = installer.undo if undo else installer.install
-    installed = run(write=not only_print)
-    print_remarks(_remarks(installed))
-    options.print(_json(installed), _text(installed))
+    if agent_name:
+        installed = _run(chosen[0], undo=undo, write=not only_print)
+        print_remarks(_remarks(installed))
+        options.print(_json(installed), _text(installed))
+        return
+    if scope != "project" and not undo:
+        chosen = [each for each in chosen if each.is_here]
+    _install_all(options, chosen, undo=undo, write=not only_print, is_sure=yes)
+
+
+def _run(installer: Installer, *, undo: bool, write: bool) -> Installed:
+    return (installer.undo if undo else installer.install)(write=write)
+
+
+def _install_all(
+    options: SharedOptions,
+    installers: Sequence[Installer],
+    *,
+    undo: bool,
+    write: bool,
+    is_sure: bool,
+) -> None:
+    """Show what would change, ask once, and change it."""
+    plans = [plan for each in installers if (plan := _planned(each, undo=undo))]
+    titles = ", ".join(plan.agent.title for plan in plans)
+    for plan in () if options.as_json else plans:
+        write_lines([(f"{plan.agent.title}:", "bold"), *_text(plan)])
+    if plans and write and not is_sure:
+        if not sys.stdin.isatty():
+            action = "`--yes` changes the files without a question."
+            raise UsageError("There is no terminal to ask on.", action=action)
+        write = confirm(f"Change the files of {titles}?")
+    if write:
+        chosen = {plan.agent.name for plan in plans}
+        plans = [
+            _run(each, undo=undo, write=True) for each in installers if each.agent.name in chosen
+        ]
+    if not plans:
+        sentence = "Nothing to undo." if undo else "There is no agent to set up on this machine."
+    elif not write:
+        sentence = f"Nothing was changed: {titles}."
+    else:
+        steps = [f"{plan.agent.title}: {plan.agent.next_step}" for plan in plans]
+        steps.append("The same with --undo removes it again.")
+        sentence = f"Removed from {titles}." if undo else "\n".join(steps)
+    options.print({"agents": [_json(plan) for plan in plans]}, sentence)
+
+
+def _planned(installer: Installer, *, undo: bool) -> Installed | None:
+    """Return what would be changed; None if nothing would, or nothing can be."""
+    try:
+        plan = _run(installer, undo=undo, write=False)
+    except ConfigError as error:  # a file to edit by hand keeps no other agent waiting
+        notify(f"{installer.agent.title}: {error.message} {error.action}\n")
+        return None
+    if any(each.is_change for each in plan.files):
+        return plan
+    if not undo:
+        notify(f"{installer.agent.title} is already set up.")
+    return None
 
 
 def _text(installed: Installed) -> Iterator[Line]:
