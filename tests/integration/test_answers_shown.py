@@ -168,7 +168,7 @@ def test_eval_counts_only_what_search_shows(
             f'{{"query": "{question}", "expected": ["{hidden.path}:{hidden.start_line}"]}}\n'
         )
         found = evaluate(memory, read_cases(cases), file=cases)
-    (answer,) = found.outcomes[0].run.answers
+    (answer,) = found.outcomes[0].answers
 
     assert (None,) == answer.ranks
     assert 0.0 == getattr(answer.marks, "hit", None)

@@ -68,26 +68,6 @@ class CaseAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class VariantRun:
-    """The answers to all cases, searched in one way."""
-
-    variant: Variant
-    answers: tuple[CaseAnswer, ...]
-
-    @property
-    def without_vector(self) -> tuple[CaseAnswer, ...]:
-        """Return the answers that lack the vector leg although the variant uses it."""
-        if Leg.VECTOR not in self.variant.legs:
-            return ()
-        return tuple(answer for answer in self.answers if answer.mode is Mode.KEYWORD)
-
-    @property
-    def ran(self) -> bool:
-        """False if the only leg never ran: then the metrics say nothing about the variant."""
-        return self.variant.legs != (Leg.VECTOR,) or len(self.without_vector) < len(self.answers)
-
-
-@dataclass(frozen=True, slots=True)
 class Summary:
     """The mean metrics of some cases."""
 
@@ -114,7 +94,12 @@ class Abstention:
 class Outcome:
     """What one way of searching achieved."""
 
-    run: VariantRun
+    variant: Variant
+    answers: tuple[CaseAnswer, ...]
+    without_vector: tuple[CaseAnswer, ...]
+    """Answers that lack the vector leg although the variant uses it."""
+    ran: bool
+    """False if the only leg never ran: then the metrics say nothing about the variant."""
     overall: Summary | None
     """Over the answerable cases; None if there are none, or if no leg ran."""
     kinds: Mapping[str, Summary]
@@ -155,13 +140,12 @@ def evaluate(  # noqa: PLR0913 - what to ask, of which memory, and how
     depth = memory.config.search.max_results if k is None else k
     variants = compared_variants(memory) if compare else (configured_variant(memory),)
     warnings = tuple(unfindable(cases, memory=memory, file=file))
-    runs = run_cases(memory, cases, variants=variants, k=depth, progress=progress)
     return Evaluation(
         file=file,
         workspace=memory.workspace,
         k=depth,
         cases=len(cases),
-        outcomes=outcomes_of(runs),
+        outcomes=run_cases(memory, cases, variants=variants, k=depth, progress=progress),
         warnings=warnings,
     )
 
@@ -186,17 +170,19 @@ def run_cases(
     variants: Sequence[Variant],
     k: int,
     progress: Progress = silent,
-) -> tuple[VariantRun, ...]:
-    """Search the index as it is for every case, in every way."""
+) -> tuple[Outcome, ...]:
+    """Search the index as it is for every case, in every way; the first is what others gain on."""
     total = len(variants) * len(cases)
-    runs = []
+    outcomes: list[Outcome] = []
     for number, variant in enumerate(variants):
         answers = []
         for place, case in enumerate(cases, start=1):
             answers.append(_answer(memory, case, variant=variant, k=k))
             progress(Step("ask", number * len(cases) + place, total))
-        runs.append(VariantRun(variant, tuple(answers)))
-    return tuple(runs)
+        outcomes.append(
+            outcome_of(variant, answers, present=outcomes[0].answers if outcomes else None)
+        )
+    return tuple(outcomes)
 
 
 def _answer(memory: Memory, case: Case, *, variant: Variant, k: int) -> CaseAnswer:
@@ -223,11 +209,6 @@ def _answer(memory: Memory, case: Case, *, variant: Variant, k: int) -> CaseAnsw
     )
 
 
-def outcomes_of(runs: Sequence[VariantRun]) -> tuple[Outcome, ...]:
-    """Return the outcome of each run; the first run is that of the current settings."""
-    return tuple(_outcome(run, configured=runs[0]) for run in runs)
-
-
 def best_first(outcomes: Sequence[Outcome]) -> list[Outcome]:
     """Return the outcomes by nDCG@10; those without one come last."""
     return sorted(
@@ -236,32 +217,36 @@ def best_first(outcomes: Sequence[Outcome]) -> list[Outcome]:
     )
 
 
-def _outcome(run: VariantRun, *, configured: VariantRun) -> Outcome:
-    marked = _marked(run) if run.ran else []
+def outcome_of(
+    variant: Variant, answers: Sequence[CaseAnswer], *, present: Sequence[CaseAnswer] | None
+) -> Outcome:
+    """Return the outcome of a way of searching, compared with the present one if it is another."""
+    uses_vectors = Leg.VECTOR in variant.legs
+    lacking = tuple(each for each in answers if uses_vectors and each.mode is Mode.KEYWORD)
+    ran = variant.legs != (Leg.VECTOR,) or len(lacking) < len(answers)
+    marked = [(each.case.kind, each.marks) for each in answers if each.marks and ran]
     kinds = dict.fromkeys(kind for kind, _ in marked)
+    is_compared = present is not None and marked
     return Outcome(
-        run=run,
+        variant=variant,
+        answers=tuple(answers),
+        without_vector=lacking,
+        ran=ran,
         overall=_summary([marks for _, marks in marked]) if marked else None,
         kinds={name: _summary([marks for kind, marks in marked if kind == name]) for name in kinds},
-        gain=None if run is configured or not marked else _gain(run, configured),
-        abstention=abstention_of(run.answers),
+        gain=difference_interval(_ndcgs(answers), _ndcgs(present or ())) if is_compared else None,
+        abstention=abstention_of(answers),
     )
 
 
-def _marked(run: VariantRun) -> list[tuple[str, Marks]]:
-    return [(answer.case.kind, answer.marks) for answer in run.answers if answer.marks is not None]
+def _ndcgs(answers: Sequence[CaseAnswer]) -> list[float]:
+    return [each.marks.ndcg for each in answers if each.marks is not None]
 
 
 def _summary(marks: Sequence[Marks]) -> Summary:
     return Summary(
         cases=len(marks),
         marks={name: mean_interval([getattr(mark, name) for mark in marks]) for name in MARKS},
-    )
-
-
-def _gain(run: VariantRun, configured: VariantRun) -> Interval:
-    return difference_interval(
-        [marks.ndcg for _, marks in _marked(run)], [marks.ndcg for _, marks in _marked(configured)]
     )
 
 

@@ -7,7 +7,6 @@ fails is a value, and what it embedded before is kept.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -26,7 +25,7 @@ from recollect.errors import (
 )
 from recollect.ingest.media import load_media
 from recollect.providers.base import EmbedsMedia, EmbedsPatiently, word_reader
-from recollect.providers.deadline import begin
+from recollect.providers.deadline import begin, settle
 from recollect.records import dataclass
 from recollect.reports import Embedded
 from recollect.text.size import estimate_tokens
@@ -218,7 +217,13 @@ class _EmbedRun:
                     if request is None:
                         break
                     self._report_progress()
-                    _send(request, ask, running, in_thread=limits.in_flight > 1)
+                    outcome: Future[_Embeddings] = Future()
+                    # Noted first: an interruption must not lose an answer that is paid for.
+                    running[outcome] = request
+                    if limits.in_flight > 1:
+                        begin(partial(ask, request), outcome)
+                    else:
+                        settle(outcome, partial(ask, request))
                 if not running:
                     break
                 finished, _ = wait(running, _seconds_until(self._deadline), FIRST_COMPLETED)
@@ -460,26 +465,3 @@ def base64_bytes(size_bytes: int) -> int:
 def _seconds_until(deadline: float | None) -> float | None:
     """Return the seconds left, 0 at the deadline; None is no limit."""
     return None if deadline is None else max(deadline - time.monotonic(), 0.0)
-
-
-def _send(
-    request: EmbedRequest,
-    ask: Callable[[EmbedRequest], _Embeddings],
-    running: dict[Future[_Embeddings], EmbedRequest],
-    *,
-    in_thread: bool,
-) -> None:
-    """Send a request, here and now or in a thread that does not keep the process from ending."""
-    outcome: Future[_Embeddings] = Future()
-
-    def settle() -> None:
-        try:
-            outcome.set_result(ask(request))
-        except Exception as error:  # noqa: BLE001 - handed to the run, whatever it is
-            outcome.set_exception(error)
-
-    if not in_thread:
-        settle()
-    running[outcome] = request
-    if in_thread:  # after it was noted: an interruption must not lose an answer that is paid for
-        threading.Thread(target=settle, daemon=True).start()

@@ -14,18 +14,19 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 
-def begin(work: Callable[[], Answer]) -> Future[Answer]:
+def begin(work: Callable[[], Answer], outcome: Future[Answer] | None = None) -> Future[Answer]:
     """Start work in its own thread, which does not keep the process from ending."""
-    outcome: Future[Answer] = Future()
+    begun: Future[Answer] = outcome or Future()
+    threading.Thread(target=settle, args=(begun, work), name="recollect-model", daemon=True).start()
+    return begun
 
-    def run() -> None:
-        try:
-            outcome.set_result(work())
-        except BaseException as error:  # noqa: BLE001 - raised again by the thread that waits
-            outcome.set_exception(error)
 
-    threading.Thread(target=run, name="recollect-model", daemon=True).start()
-    return outcome
+def settle(outcome: Future[Answer], work: Callable[[], Answer]) -> None:
+    """Do work here, and say how it ended."""
+    try:
+        outcome.set_result(work())
+    except BaseException as error:  # noqa: BLE001 - raised again by whoever asks for the result
+        outcome.set_exception(error)
 
 
 def within(seconds: float, work: Callable[[], Answer]) -> Answer:

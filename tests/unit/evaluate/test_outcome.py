@@ -6,30 +6,28 @@ import pytest
 
 from recollect.evaluate.cases import Case, Expected
 from recollect.evaluate.metrics import Marks
-from recollect.evaluate.run import CaseAnswer, Variant, VariantRun, best_first, outcomes_of
+from recollect.evaluate.run import CaseAnswer, Variant, best_first, outcome_of
 from recollect.types import Mode
 
 
-def run(name: str, *ndcgs: tuple[str, float]) -> VariantRun:
-    return VariantRun(
-        Variant(name),
-        tuple(
-            CaseAnswer(
-                case=Case("q", (Expected("a.md"),), kind=kind),
-                hits=(),
-                mode=Mode.HYBRID,
-                confident=True,
-                ranks=(1,),
-                marks=Marks(1.0, 1.0, 1.0, 1.0, ndcg),
-                degraded=None,
-            )
-            for kind, ndcg in ndcgs
-        ),
-    )
+def answers(*ndcgs: tuple[str, float]) -> list[CaseAnswer]:
+    return [
+        CaseAnswer(
+            case=Case("q", (Expected("a.md"),), kind=kind),
+            hits=(),
+            mode=Mode.HYBRID,
+            confident=True,
+            ranks=(1,),
+            marks=Marks(1.0, 1.0, 1.0, 1.0, ndcg),
+            degraded=None,
+        )
+        for kind, ndcg in ndcgs
+    ]
 
 
 def test_means_are_taken_per_kind_and_over_all() -> None:
-    (outcome,) = outcomes_of([run("mine", ("vague", 0.2), ("direct", 1.0), ("vague", 0.6))])
+    mine = answers(("vague", 0.2), ("direct", 1.0), ("vague", 0.6))
+    outcome = outcome_of(Variant("mine"), mine, present=None)
 
     assert outcome.overall is not None
     assert 3 == outcome.overall.cases
@@ -41,13 +39,13 @@ def test_means_are_taken_per_kind_and_over_all() -> None:
 
 
 def test_the_gain_is_over_the_first_case_by_case() -> None:
-    mine = run("mine", ("q", 0.2), ("q", 0.9))
-    other = run("other", ("q", 0.4), ("q", 1.0))
+    present = answers(("q", 0.2), ("q", 0.9))
 
-    outcomes = outcomes_of([mine, other])
+    mine = outcome_of(Variant("mine"), present, present=None)
+    other = outcome_of(Variant("other"), answers(("q", 0.4), ("q", 1.0)), present=present)
 
-    gain = outcomes[1].gain
+    gain = other.gain
     assert gain is not None
     assert 0.15 == pytest.approx(gain.mean)  # (0.2 + 0.1) / 2
     assert gain.low == pytest.approx(0.1)
-    assert ["other", "mine"] == [outcome.run.variant.name for outcome in best_first(outcomes)]
+    assert ["other", "mine"] == [each.variant.name for each in best_first([mine, other])]

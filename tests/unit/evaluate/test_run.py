@@ -14,7 +14,6 @@ from recollect.evaluate.run import (
     Variant,
     compared_variants,
     configured_variant,
-    outcomes_of,
     run_cases,
 )
 from recollect.types import Leg, Step
@@ -102,10 +101,10 @@ def test_a_leg_that_cannot_run_leaves_no_marks(
 
     with Memory.open(workspace, environ=environ, settings={"provider": "none"}) as memory:
         memory.sync()
-        runs = run_cases(memory, [case], variants=compared_variants(memory), k=6)
+        found = run_cases(memory, [case], variants=compared_variants(memory), k=6)
 
-    outcomes = {outcome.run.variant.name: outcome for outcome in outcomes_of(runs)}
+    outcomes = {outcome.variant.name: outcome for outcome in found}
     assert outcomes["vector alone"].overall is None
     assert outcomes["keyword alone"].overall is not None
-    assert 1 == len(outcomes["calibrated"].run.without_vector)
-    assert () == outcomes["keyword alone"].run.without_vector
+    assert 1 == len(outcomes["calibrated"].without_vector)
+    assert () == outcomes["keyword alone"].without_vector

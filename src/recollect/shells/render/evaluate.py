@@ -26,7 +26,7 @@ _CONFIGURED = " *"
 def evaluation_text(evaluation: Evaluation) -> Iterator[Line]:
     """Yield what `eval` prints: one variant by kind of question, or several side by side."""
     configured = evaluation.outcomes[0]
-    cases = [answer.case for answer in configured.run.answers]
+    cases = [answer.case for answer in configured.answers]
     yield f"{count_text(cases)}, from {evaluation.file}, asked of {evaluation.workspace}", ""
     yield "", ""
     if len(evaluation.outcomes) > 1:
@@ -51,8 +51,7 @@ def evaluation_remarks(evaluation: Evaluation) -> Iterator[Line]:
     if evaluation.warnings:
         action = "or use --workspace to name the workspace that has these places"
         yield f"  → Correct them in {evaluation.file}, {action}; they count as missed.", "yellow"
-    run = evaluation.outcomes[0].run
-    if missing := run.without_vector:
+    if missing := evaluation.outcomes[0].without_vector:
         count = f"{len(missing)} of {plural(evaluation.cases, 'case')}"
         yield f"The vector leg did not run for {count}.", "yellow"
         for why in dict.fromkeys(answer.degraded for answer in missing if answer.degraded):
@@ -68,7 +67,7 @@ def evaluation_json(evaluation: Evaluation) -> Json:
         "workspace": evaluation.workspace,
         "count": evaluation.cases,
         "k": evaluation.k,
-        "configured": evaluation.outcomes[0].run.variant.name,
+        "configured": evaluation.outcomes[0].variant.name,
         "variants": [_outcome_json(outcome) for outcome in evaluation.outcomes],
         "warnings": evaluation.warnings,
     }
@@ -94,7 +93,7 @@ def _by_kind(outcome: Outcome, *, k: int) -> Iterator[Line]:
         rows = {**outcome.kinds, **rows}
     yield from _table(
         [
-            [outcome.run.variant.name, "cases", *(_head(name, k) for name in MARKS)],
+            [outcome.variant.name, "cases", *(_head(name, k) for name in MARKS)],
             *(
                 [_cut(kind), str(summary.cases), *_means(summary, MARKS)]
                 for kind, summary in rows.items()
@@ -110,9 +109,9 @@ def _compared(evaluation: Evaluation) -> Iterator[Line]:
     rows = []
     for outcome in ranked:
         is_configured = outcome is evaluation.outcomes[0]
-        name = f"{outcome.run.variant.name}{_CONFIGURED if is_configured else ''}"
+        name = f"{outcome.variant.name}{_CONFIGURED if is_configured else ''}"
         if outcome.overall is None:
-            rows.append([name, "did not run" if not outcome.run.ran else "–", "", "", "", ""])
+            rows.append([name, "did not run" if not outcome.ran else "–", "", "", "", ""])
             continue
         gain = "–" if outcome.gain is None else interval_text(outcome.gain, sign="+")
         rows.append([name, *_means(outcome.overall, shown), gain])
@@ -129,11 +128,11 @@ def _abstention(outcomes: Sequence[Outcome]) -> Iterator[Line]:
     rows = []
     for outcome in best_first(outcomes):
         own = outcome.abstention
-        if own.refused is None or not outcome.run.ran:
+        if own.refused is None or not outcome.ran:
             continue
         trusted = "–" if own.trusted is None else interval_text(own.trusted)
         auroc = "–" if own.auroc is None else f"{own.auroc:.2f}"
-        rows.append([outcome.run.variant.name, trusted, interval_text(own.refused), auroc])
+        rows.append([outcome.variant.name, trusted, interval_text(own.refused), auroc])
     yield from _table(
         [["", "confident, has answer", "not confident, no answer", "AUROC of best score"], *rows]
     )
@@ -141,7 +140,7 @@ def _abstention(outcomes: Sequence[Outcome]) -> Iterator[Line]:
 
 
 def _misses(outcome: Outcome, *, k: int) -> Iterator[Line]:
-    answers = [answer for answer in outcome.run.answers if answer.marks is not None]
+    answers = [answer for answer in outcome.answers if answer.marks is not None]
     missed = [answer for answer in answers if answer.marks and not answer.marks.hit]
     late = [answer for answer in answers if answer not in missed and 1 not in answer.ranks]
     yield from _listed(missed, f"Not among the first {k} hits:")
@@ -163,20 +162,20 @@ def _listed(answers: Sequence[CaseAnswer], title: str) -> Iterator[Line]:
 
 
 def _outcome_json(outcome: Outcome) -> Json:
-    variant = outcome.run.variant
+    variant = outcome.variant
     return {
         "name": variant.name,
         "fusion": variant.fusion,
         "legs": variant.legs,
-        "ran": outcome.run.ran,
-        "withoutVector": len(outcome.run.without_vector),
+        "ran": outcome.ran,
+        "withoutVector": len(outcome.without_vector),
         "overall": outcome.overall,
         "byKind": outcome.kinds,
         "gain": outcome.gain,
         "abstention": outcome.abstention,
         "perCase": [
             {"line": each.case.line, **case_json(each.case), **json_of(each)}
-            for each in outcome.run.answers
+            for each in outcome.answers
         ],
     }
 
