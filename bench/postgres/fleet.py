@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import json
 import multiprocessing
 import os
@@ -63,23 +64,18 @@ _TABLES = """
     WHERE c.relnamespace = %s::regnamespace AND c.relkind = 'r' GROUP BY 1
 """
 _TOTALS = """
-    INSERT INTO tenants SELECT %s, sum(chunks), sum(length), sum(changes) FROM tenants
+    INSERT INTO tenants (tenant, chunks, length, changes, last)
+    SELECT %s, sum(chunks), sum(length), sum(changes), {apart} * count(*) FROM tenants
     WHERE tenant = ANY(%s)
 """
 # One row stands for many: the same space is in all of them.
 _SHARED = "ON CONFLICT DO NOTHING"
-# The postings get their key after they are loaded: that takes a third of the time.
-_STAGE = f"""
-    SET search_path = {SCHEMA};
-    CREATE UNLOGGED TABLE staged_postings AS SELECT * FROM postings WHERE tenant IN ({{seeds}});
-    CREATE INDEX ON staged_postings (tenant);
-    ALTER TABLE postings DROP CONSTRAINT postings_pkey;
-"""  # noqa: S608 - our own names
-_UNSTAGE = f"""
-    SET search_path = {SCHEMA}; SET maintenance_work_mem = '1GB';
-    DROP TABLE staged_postings;
-    ALTER TABLE postings ADD PRIMARY KEY (tenant, term, chunk) INCLUDE (length, frequency);
-"""
+# Numbers of documents and chunks are a tenant's own: those of each part begin higher.
+_NUMBERS = {
+    *(("documents", "id"), ("chunks", "id"), ("chunks", "document"), ("facts", "chunk")),
+    *(("media", "chunk"), ("segments", "first"), ("segments", "last"), ("postings", "segment")),
+}
+_APART = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,12 +165,9 @@ def fill(server: Server, fleet: Fleet, vectors: Path, names: Sequence[str]) -> N
     sources = {name: [fleet.seed_of(name)] for name in names} | fleet.large
     if missing := sorted(sources.keys() - memories_of(server)):
         started, before = time.monotonic(), server_cpu(server)
-        seeds = ", ".join(f"'{name}'" for name in (*fleet.seeds, *fleet.small_seeds))
-        server.execute(_STAGE.format(seeds=seeds))
         with ThreadPoolExecutor(2) as pool:
             for _ in pool.map(lambda name: _copy(server, tables, name, sources[name]), missing):
                 pass
-        server.execute(_UNSTAGE)
         print(
             f"copied {len(missing)} memories in {time.monotonic() - started:.0f} s, server's CPU "
             f"{server_cpu(server) - before:.0f} s",
@@ -241,16 +234,19 @@ def _copy(server: Server, tables: dict[str, list[str]], name: str, parts: list[s
     with psycopg.connect(address, options=f"-c search_path={SCHEMA},public") as connection:
         connection.execute("SET LOCAL session_replication_role = replica")  # no foreign keys
         connection.execute("SET LOCAL synchronous_commit = off")
-        connection.execute(_TOTALS, (name, parts))
-        for table, columns in tables.items():
+        connection.execute(_TOTALS.format(apart=_APART), (name, parts))
+        for (table, columns), (number, part) in itertools.product(tables.items(), enumerate(parts)):
             if table == "tenants":
                 continue
-            others = ", ".join(column for column in columns if column != "tenant")
-            source = "staged_postings" if table == "postings" else table
+            others = [column for column in columns if column != "tenant"]
+            copied = (
+                f"{column} + {number * _APART}" if (table, column) in _NUMBERS else column
+                for column in others
+            )
             connection.execute(
-                f"INSERT INTO {table} (tenant, {others}) SELECT %s, {others} FROM {source} "  # noqa: S608 - our own names
-                f"WHERE tenant = ANY(%s) {_SHARED}".encode(),
-                (name, parts),
+                f"INSERT INTO {table} (tenant, {', '.join(others)}) SELECT %s, "  # noqa: S608 - our own names
+                f"{', '.join(copied)} FROM {table} WHERE tenant = %s {_SHARED}".encode(),
+                (name, part),
             )
 
 

@@ -251,6 +251,7 @@ def test_a_migration_waits_for_what_is_being_written(own: PostgresStore, empty: 
     migrating = threading.Thread(target=prepare_database, args=(empty,))
 
     with own._session.writing() as connection:
+        connection.execute("SELECT 1").fetchone()  # begins
         migrating.start()
         wait_until(lambda: connection.execute(waiting).fetchone() == (1,))
         # The migration waits for this transaction, and this does not wait for the migration.

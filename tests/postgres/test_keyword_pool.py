@@ -1,93 +1,130 @@
-"""The pool of the keyword leg is the same whether or not all postings are read."""
+"""The pool of the keyword leg is that of the RAM store, however chunks are cut into segments."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from tests.support.notes import chunk_of, document_of, drop_document, keyword_pool, put_document
 
-from recollect.stores.postgres import keyword
-from recollect.stores.postgres.connect import run
+from recollect.stores.postgres import segments
 from recollect.stores.ram import RamStore
-from recollect.types import Scope
+from recollect.types import Phrase, Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from recollect.stores.base import Store
     from recollect.stores.postgres import PostgresStore
-    from recollect.stores.postgres.connect import Connection, Cursor
 
     Open = Callable[[str], PostgresStore]
 
-CHUNKS = 400
+DOCUMENTS, OF_DOCUMENT = 20, 20
 POOL = 15
-QUESTIONS = 40
+QUESTIONS = 25
 WORDS = [f"w{number}" for number in range(300)]
+SCOPES = {
+    "all": Scope(),
+    "path": Scope(path="memory/1*.md"),
+    "phrase": Scope(phrases=(Phrase("w0", ("w0",), ("w0",)),)),
+}
 
 
-@pytest.fixture
+@pytest.fixture(params=[(8, (32, 128)), (8, (10_000,)), (1_000, (10_000,))], ids=repr)
 def stores(
-    opened: Open, tenant: str, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest, opened: Open, tenant: str, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[RamStore, PostgresStore]:
-    """The same chunks twice; a few words are in most of them, as in any language."""
-    monkeypatch.setattr(keyword, "_FREQUENT", CHUNKS // 10)
-    chance = np.random.default_rng(5)
-    shares = 1 / np.arange(1, len(WORDS) + 1)
+    """The same chunks twice: merged segments, small ones, or none at all.
+
+    A few words are in most chunks, as in any language.
+    """
+    tail, tiers = request.param
+    monkeypatch.setattr(segments, "TAIL", tail)
+    monkeypatch.setattr(segments, "TIERS", tiers)
+    monkeypatch.setattr(segments, "_BLOCK_BYTES", 400)
     both = (RamStore(), opened(tenant))
-    for number in range(CHUNKS // 20):
-        path = f"memory/{number}.md"
-        drawn = chance.choice(WORDS, (20, 30), p=shares / shares.sum())
-        chunks = [chunk_of(path, " ".join(row), line=at + 1) for at, row in enumerate(drawn)]
-        for store in both:
-            put_document(store, document_of(path), chunks, recipe="r")
+    chance = np.random.default_rng(5)
+    for number in range(DOCUMENTS):
+        put(both, number, chance)
     return both
 
 
-def places(store: Store, question: list[str], scope: Scope) -> list[tuple[str, int]]:
-    keys = keyword_pool(store, question, scope=scope, limit=POOL, stop={"w0"}).keys
-    loaded = store.load(keys, terms=question, fingerprint=None)
-    return list(zip(loaded.paths, loaded.start_lines, strict=True))
+def put(both: tuple[Store, ...], number: int, chance: np.random.Generator) -> None:
+    shares = 1 / np.arange(1, len(WORDS) + 1)
+    path = f"memory/{number}.md"
+    drawn = chance.choice(WORDS, (OF_DOCUMENT, 30), p=shares / shares.sum())
+    chunks = [chunk_of(path, " ".join(row), line=at + 1) for at, row in enumerate(drawn)]
+    for store in both:
+        put_document(store, document_of(path), chunks, recipe="r")
 
 
-@pytest.mark.parametrize("scope", [Scope(), Scope(path="memory/1*.md")], ids=["all", "filter"])
-def test_frequent_terms_are_looked_up_only_for_chunks_that_can_be_in_the_pool(
-    stores: tuple[RamStore, PostgresStore], scope: Scope, monkeypatch: pytest.MonkeyPatch
+def answers(store: Store, scope: Scope) -> list[object]:
+    chance = np.random.default_rng(6)
+    found: list[object] = []
+    for _ in range(QUESTIONS):
+        question = ["w0", "w1", "w2", *chance.choice(WORDS[30:], 4, replace=False).tolist()]
+        pool = keyword_pool(store, question, scope=scope, limit=POOL, stop={"w0"})
+        loaded = store.load(pool.keys, terms=question, fingerprint=None)
+        found.append((pool.corpus, list(zip(loaded.paths, loaded.start_lines, strict=True))))
+    return found
+
+
+@pytest.mark.parametrize("scope", SCOPES.values(), ids=SCOPES)
+def test_the_pool_is_that_of_the_memory_as_it_is(
+    stores: tuple[RamStore, PostgresStore], opened: Open, tenant: str, scope: Scope
 ) -> None:
     ram, postgres = stores
-    read_all = 0
+    assert answers(ram, scope) == answers(postgres, scope)
 
-    def counted(connection: Connection, statement: str, values: Sequence[object] = ()) -> Cursor:
-        nonlocal read_all
-        if "WITH rare" in statement:
-            plan = run(connection, f"EXPLAIN ANALYZE {statement}", values).fetchall()
-            read_all += not re.search(r"(?:Hash|Group)Aggregate .*never executed", str(plan))
-        return run(connection, statement, values)
+    chance = np.random.default_rng(7)
+    others = (ram, opened(tenant))  # another process changes it
+    for number in (3, 11, 3, 17):
+        put(others, number, chance)
+    for store in others:
+        drop_document(store, "memory/5.md")
 
-    monkeypatch.setattr(keyword, "run", counted)
-    chance = np.random.default_rng(6)
-    for _ in range(QUESTIONS):
-        rare = chance.choice(WORDS[30:120], 4, replace=False)
-        question = ["w0", "w1", "w2", *rare.tolist()]
-        assert places(ram, question, scope) == places(postgres, question, scope)
-
-    assert read_all < QUESTIONS // 2
+    assert answers(ram, scope) == answers(postgres, scope)
+    assert [] == postgres.check(deep=True)
 
 
-def test_counts_that_were_kept_are_those_of_the_memory_as_it_is(
+def test_segments_that_lost_most_of_their_chunks_are_written_again(
+    stores: tuple[RamStore, PostgresStore],
+) -> None:
+    ram, postgres = stores
+    for number in range(DOCUMENTS - 2):
+        for store in stores:
+            drop_document(store, f"memory/{number}.md")
+
+    count = "SELECT sum(chunks), sum(removed_chunks) FROM segments WHERE tenant = %s"
+    ((held, removed),) = postgres._session.read(count, (postgres._tenant,))
+    held, removed = held or 0, removed or 0
+    assert removed * 2 <= held <= 2 * 2 * OF_DOCUMENT
+    assert [] == postgres.check(deep=True)
+    assert answers(ram, Scope()) == answers(postgres, Scope())
+
+
+def test_a_reader_sees_segments_and_chunks_of_one_moment(
     stores: tuple[RamStore, PostgresStore], opened: Open, tenant: str
 ) -> None:
-    ram, postgres = stores
-    question = ["w0", "w1", "w200"]
-    before = keyword_pool(postgres, question, scope=Scope(), limit=POOL).corpus
+    _, postgres = stores
+    with postgres.snapshot():
+        before = answers(postgres, Scope())
+        put((opened(tenant),), 4, np.random.default_rng(8))
 
-    for store in (ram, opened(tenant)):  # another process changes it
-        drop_document(store, "memory/3.md")
-    after = keyword_pool(postgres, question, scope=Scope(), limit=POOL).corpus
+        assert before == answers(postgres, Scope())
 
-    assert before != after
-    assert keyword_pool(ram, question, scope=Scope(), limit=POOL).corpus == after
-    assert keyword_pool(postgres, question, scope=Scope(), limit=POOL).corpus == after
+    assert before != answers(postgres, Scope())
+
+
+def test_a_check_finds_postings_that_are_not_those_of_the_chunks(
+    stores: tuple[RamStore, PostgresStore],
+) -> None:
+    _, postgres = stores
+    with postgres._session.writing() as connection:
+        (count,) = connection.execute("SELECT count(*) FROM postings").fetchall()[0]
+        own = "tenant = current_setting('recollect.tenant')"
+        wrong = "term = (SELECT min(term) FROM postings p WHERE p.segment = postings.segment)"
+        connection.execute(f"DELETE FROM postings WHERE {own} AND {wrong}".encode())  # noqa: S608
+
+    assert bool(count) is bool(postgres.check(deep=True))

@@ -214,7 +214,7 @@ def test_a_server_killed_while_it_indexes_loses_nothing_and_the_next_run_complet
 
     # Holds back the documents after the first batch, so that the kill comes in the middle.
     holding = psycopg.connect(server.address(user=SUPERUSER))
-    holding.execute("LOCK TABLE recollect.postings IN SHARE MODE")
+    holding.execute("LOCK TABLE recollect.chunks IN SHARE MODE")
     indexing = threading.Thread(target=index)
     indexing.start()
     waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"

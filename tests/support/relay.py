@@ -31,6 +31,8 @@ class Relay:
 
     def __init__(self, address: str, *, delay_seconds: float = 0.0) -> None:
         self.round_trips = 0
+        self.answered_bytes = 0
+        """What the server has sent."""
         self.delay_seconds = delay_seconds
         parts = psycopg.conninfo.conninfo_to_dict(address)
         self._host, self._port = str(parts["host"]), int(parts.get("port") or _PORT)
@@ -58,6 +60,7 @@ class Relay:
         def answers() -> None:
             with contextlib.suppress(OSError):
                 while part := server.recv(_MOST_BYTES):
+                    self.answered_bytes += len(part)
                     client.sendall(part)
             with contextlib.suppress(OSError):
                 client.shutdown(socket.SHUT_RDWR)

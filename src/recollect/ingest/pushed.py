@@ -88,10 +88,10 @@ class PushedSource(Source):
 
     def find(self) -> tuple[list[Found], list[Failure]]:
         """List the documents; an ElsewhereError if they are made from files of another machine."""
-        self._pushed.require_here()
         if self._only is None:
+            self._pushed.require_here()
             listed = self._pushed.listed()
-        else:
+        else:  # just written, which required it
             self._read = self._pushed.contents(sorted(self._only))
             listed = [document for document, _ in self._read.values()]
         return [_found(each) for each in listed if not each.path.startswith(self._left_out)], []
@@ -197,9 +197,10 @@ class PushedBook:
             _require_text(each)
         gone = {each.path for each in changes if each.content is None}
         with self._pushed.changing():
-            missing = gone - {each.path for each in self._pushed.named(sorted(gone))}
-            if missing:
-                raise _no_document(min(missing))
+            if gone:
+                missing = gone - {each.path for each in self._pushed.named(sorted(gone))}
+                if missing:
+                    raise _no_document(min(missing))
             written = self._pushed.change(changes)
         self._on_change(paths)
         return written

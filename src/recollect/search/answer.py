@@ -65,14 +65,17 @@ def search(  # noqa: PLR0913 - the parts of an answer
     reranker: Reranker | None = None,
 ) -> Results:
     """Answer a question from what the store holds."""
-    question = interpret(query, today=today)
+    question, wanted = interpret(query, today=today), query.max_results
     with store.snapshot():  # a chunk that a leg proposes must be there when it is weighed
-        pools = propose(question, store=store, asked=asked, limit=options.pool(query.max_results))
+        pools = propose(question, store=store, asked=asked, limit=options.pool(wanted))
+        superseded = store.superseded(query.scope)
+        if superseded:
+            pools = pools.wanting(wanted + _SPARE)
         evidence = weigh(pools, store=store)
     ranking = rank(evidence, options=options.rank, today=today, reranker=reranker)
     spans = select(ranking, evidence, options=options.rank)
     probability = confidence(evidence, ranking, best=spans[0].row if spans else None)
-    return Results(
+    results = Results(
         hits=make_hits(spans, evidence=evidence, ranking=ranking, today=today),
         query=query.text,
         mode=pools.mode,
@@ -86,6 +89,12 @@ def search(  # noqa: PLR0913 - the parts of an answer
         searched=pools.keyword.corpus.chunks,
         terms=frozenset(term_weights(evidence)),
     )
+    if not superseded:
+        return results
+    from recollect.search.copies import mark_copies  # noqa: PLC0415 - slow to load
+
+    keep = query.scope.with_superseded
+    return mark_copies(results, superseded=superseded, keep=keep, most=wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,11 +200,6 @@ class Searcher:
         """Search and mark copies: everything that reads the store."""
         began, options = time.perf_counter(), started.options
         query = at_this_moment(embedded.query)
-        wanted = query.max_results
-        superseded = self.store.superseded(query.scope)
-        if superseded:
-            query = replace(query, max_results=wanted + _SPARE)
-
         results = search(
             query,
             store=self.store,
@@ -205,12 +209,6 @@ class Searcher:
             today=started.request.today or self.today(),
         )
         told = tuple(filling_notices(embedded.serving, self.store))
-        if superseded:
-            from recollect.search.copies import mark_copies  # noqa: PLC0415 - slow to load
-
-            results = mark_copies(
-                results, superseded=superseded, keep=query.scope.with_superseded, most=wanted
-            )
         if not started.request.explain:
             results = replace(
                 results, hits=tuple(replace(each, trace=None) for each in results.hits)

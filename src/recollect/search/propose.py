@@ -86,6 +86,11 @@ class Pools:
         proposed = set(self.keyword.keys).union(self.near.pool.keys if self.near else ())
         return sorted(proposed.union(self.dated)) if proposed else []
 
+    def wanting(self, max_results: int) -> Pools:
+        """Return the pools of a question that wants so many hits."""
+        query = replace(self.question.query, max_results=max_results)
+        return replace(self, question=replace(self.question, query=query))
+
 
 def propose(question: Question, *, store: Store, asked: AskedVectors | None, limit: int) -> Pools:
     """Let the legs propose chunks for the question as it was asked, then for other readings."""

@@ -7,20 +7,19 @@ brought into the order of postings by sorting numbers.
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from recollect.records import dataclass
 from recollect.stores import bm25, term_counts
+from recollect.stores.base import Corpus
 from recollect.stores.vectors import top
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     import numpy.typing as npt
-
-    from recollect.stores.base import Corpus
 
     Entries = npt.NDArray[np.uint64]
     Mask = npt.NDArray[np.bool_]
@@ -33,6 +32,7 @@ _PLACE_SHIFT = np.uint64(_FREQUENCY_BITS)
 _PLACE_MASK = np.uint64((1 << _PLACE_BITS) - 1)
 _MOST_FREQUENT = (1 << _FREQUENCY_BITS) - 1
 _BLOCK_BYTES = 4000  # about one page of the file; a term with more has a block of its own
+_BLOCK_KINDS = ("<u4", "<u4", "<u2", "u1")  # terms, sizes, places, frequencies
 _POSTING_BYTES, _TERM_BYTES = 3, 8
 _MIX = np.uint64(0x9E37_79B9_7F4A_7C15)  # 2^64 divided by the golden ratio, as in splitmix64
 
@@ -69,6 +69,16 @@ class PostingsBlock:
     places: npt.NDArray[np.uint16]
     """Empty if its only term is in so many chunks that a number for every chunk takes less."""
     frequencies: npt.NDArray[np.uint8]
+
+    @classmethod
+    def of(cls, columns: Sequence[bytes]) -> PostingsBlock:
+        """Return a block of its columns as they are stored."""
+        return cls(*map(np.frombuffer, columns, _BLOCK_KINDS))
+
+    def columns(self) -> tuple[bytes, ...]:
+        """Return the columns to store."""
+        stored = (self.terms, self.sizes, self.places, self.frequencies)
+        return tuple(each.tobytes() for each in stored)
 
     def check(self, *, chunks: int) -> None:
         """Check that the parts fit together."""
@@ -161,8 +171,10 @@ def find(entries: Entries, term: int) -> Postings | None:
     return Postings(places_of(own).astype(np.uint16), own.astype(np.uint8))
 
 
-def blocks(entries: Entries, *, chunks: int) -> Iterator[PostingsBlock]:
-    """Yield sorted entries as blocks, in the order of terms."""
+def blocks(
+    entries: Entries, *, chunks: int, block_bytes: int = _BLOCK_BYTES
+) -> Iterator[PostingsBlock]:
+    """Yield sorted entries as blocks of about so many bytes, in the order of terms."""
     if not len(entries):
         return
     terms = (entries >> _TERM_SHIFT).astype(np.uint32)
@@ -172,8 +184,8 @@ def blocks(entries: Entries, *, chunks: int) -> Iterator[PostingsBlock]:
     ends = np.append(starts[1:], len(terms))
     sizes = ends - starts
     stored_bytes = sizes * _POSTING_BYTES + _TERM_BYTES
-    is_large = stored_bytes > _BLOCK_BYTES // 2
-    page = (np.cumsum(stored_bytes) - stored_bytes) // _BLOCK_BYTES
+    is_large = stored_bytes > block_bytes // 2
+    page = (np.cumsum(stored_bytes) - stored_bytes) // block_bytes
     is_cut = (page[1:] != page[:-1]) | is_large[1:] | is_large[:-1]
     cuts = [0, *(np.flatnonzero(is_cut) + 1).tolist(), len(starts)]
     for first, last in itertools.pairwise(cuts):
@@ -188,6 +200,21 @@ def blocks(entries: Entries, *, chunks: int) -> Iterator[PostingsBlock]:
         )
 
 
+def due(pieces: Sequence[tuple[int, int]], tiers: Sequence[int]) -> int:
+    """Return from which piece on the newest are merged, given how many chunks each has and keeps.
+
+    Those below a tier are, if together they reach it.
+    """
+    first = len(pieces)
+    for tier in tiers:
+        start = len(pieces)
+        while start and pieces[start - 1][0] < tier:
+            start -= 1
+        if len(pieces) - start > 1 and sum(kept for _, kept in pieces[start:]) >= tier:
+            first = start
+    return first
+
+
 def signatures(entries: Iterable[Entries], *, chunks: int) -> npt.NDArray[np.uint64]:
     """Return a number for each chunk that tells its terms and their frequencies from others."""
     found = np.zeros(chunks, dtype=np.uint64)
@@ -196,6 +223,29 @@ def signatures(entries: Iterable[Entries], *, chunks: int) -> npt.NDArray[np.uin
         mixed = (said + np.uint64(1)) * _MIX
         np.add.at(found, places_of(part), mixed ^ (mixed >> np.uint64(29)))
     return found
+
+
+class HasPostings(Protocol):
+    """A piece of the chunks of a store, in whatever form."""
+
+    @property
+    def chunks(self) -> int:
+        """Number of its chunks, removed ones included."""
+
+    def find(self, term: int) -> Postings | None:
+        """Return the postings of a term."""
+
+
+def holders(piece: HasPostings, terms: Sequence[str]) -> Mask:
+    """Return which chunks contain all terms."""
+    held = np.ones(piece.chunks, dtype=np.bool_)
+    for term in dict.fromkeys(terms):
+        found = piece.find(term_counts.hash_of(term))
+        own = np.zeros(piece.chunks, dtype=np.bool_)
+        if found is not None:
+            own[slice(None) if found.places is None else found.places] = found.frequencies > 0
+        held &= own
+    return held
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +273,30 @@ def _holders(postings: Postings, visible: Mask | None) -> int:
     if visible is None:
         return len(postings.places)
     return int(np.count_nonzero(visible[postings.places]))
+
+
+def choose(  # noqa: PLR0913 - what a choice depends on
+    parts: Sequence[Part],
+    terms: Sequence[str],
+    *,
+    stop: Collection[str],
+    chunks: int,
+    length: int,
+    limit: int,
+) -> tuple[Corpus, list[tuple[int, int]]]:
+    """Return the statistics of the visible chunks, and the best ones by their part and place.
+
+    There are so many visible chunks, with so many body terms.
+    """
+    counted = np.array([part.frequencies() for part in parts], dtype=np.int64)
+    held = counted.reshape(len(parts), len(terms)).sum(axis=0).tolist()
+    corpus = Corpus(
+        chunks=chunks,
+        mean_length=length / chunks if chunks else 0.0,
+        frequencies=dict(zip(terms, held, strict=True)),
+    )
+    weights = bm25.term_weights(terms, stop=stop, corpus=corpus)
+    return corpus, best(parts, weights=weights, corpus=corpus, limit=limit)
 
 
 def best(

@@ -31,7 +31,7 @@ from recollect.stores.postgres.near import EFFORT
 from recollect.stores.postgres.schema import BEGIN_WRITING, SCHEMA, VERSION, require_version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
     Row = tuple[Any, ...]
     Connection = psycopg.Connection[Row]
@@ -128,8 +128,6 @@ class Database:
         )
         self.tables: dict[str, int] = {}
         """Tables of spaces that were seen, with their dimensions: they are never dropped."""
-        self.frequencies: dict[str, tuple[int, Mapping[int, int]]] = {}
-        """Counts of the frequent terms of each tenant: see `keyword.count_terms`."""
         self.indexes: dict[str, tuple[bool, float]] = {}
         """Whether an index of vectors is there, and until when that is believed."""
 
@@ -168,6 +166,8 @@ class Session:
         self.shared = _taken(address)
         self._is_open = True
         self._current: Connection | None = None
+        self.kept: dict[Hashable, Any] = {}
+        """What the current transaction has asked for ahead, or will need again."""
 
     def close(self) -> None:
         """Give the connections back."""
@@ -181,35 +181,17 @@ class Session:
         It changes nothing, so it may go to a connection that turns out to be dead, and be asked
         again on another one.
         """
-        if self._current is None and self._is_open:
-            with translated(self.location), self._free_connection(self.shared.pool) as connection:
-                rows = self._read_at_once(connection, statement, values)
-            if rows is not None:
-                return rows
-        with self.reading() as connection:
-            return run(connection, statement, values).fetchall()
-
-    def _read_at_once(
-        self, connection: Connection, statement: str, values: Sequence[object]
-    ) -> list[Row] | None:
-        """Send a whole transaction before anything is answered; None if any of it failed."""
         try:
-            with connection.pipeline():
-                version = self._begin(connection, (_READ,))
-                rows = run(connection, statement, values)
-                connection.execute(b"COMMIT", prepare=False)
-        except psycopg.Error:
-            connection.close()
-            return None  # one after the other, it says what is wrong
-        require_version(_number(version), location=self.location)
-        return rows.fetchall()
+            return self._read(statement, values)
+        except ConnectionLostError:
+            if self._current is not None:
+                raise
+            return self._read(statement, values)
 
-    def _begin(self, connection: Connection, begin: Sequence[str]) -> Cursor:
-        """Begin a transaction of the tenant, in a pipeline; return what tells the version."""
-        named = f"SET LOCAL recollect.tenant = {sql.Literal(self.tenant).as_string(connection)}"
-        for each in (begin[0], *_SETTINGS, named, *begin[1:]):
-            connection.execute(each.encode(), prepare=False)
-        return connection.execute(VERSION.encode())
+    def _read(self, statement: str, values: Sequence[object]) -> list[Row]:
+        with self.reading() as connection:
+            rows = run(connection, statement, values)
+        return rows.fetchall()
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -227,6 +209,7 @@ class Session:
 
     @contextlib.contextmanager
     def _transaction(self, begin: Sequence[str]) -> Iterator[Connection]:
+        """Run the body in a pipeline: what it executes is sent when it first needs an answer."""
         if self._current is not None:
             yield self._current
             return
@@ -234,37 +217,39 @@ class Session:
             raise StoreError(
                 f"The index {self.location} is closed.", action="Open the memory again."
             )
-        with translated(self.location), contextlib.ExitStack() as stack:
-            connection, version = self._begun(stack, begin)
+        with translated(self.location), self._free_connection(self.shared.pool) as connection:
             self._current = connection
+            version = None
             try:
-                require_version(version, location=self.location)
-                yield connection
-                connection.execute("COMMIT")
-            except psycopg.OperationalError as error:
+                with connection.pipeline():
+                    version = self._begin(connection, begin)
+                    yield connection
+                    if begin[0] is _WRITE:
+                        self._require_version(version)
+                    connection.execute("COMMIT", prepare=False)
+                self._require_version(version)
+            except psycopg.Error as error:
                 if connection.closed:
                     raise _lost(self.location, error) from error
+                if version is not None and version.pgresult is not None:
+                    self._require_version(version)  # tables of another version tell more
                 raise
             finally:
                 self._current = None
+                self.kept.clear()
 
-    def _begun(self, stack: contextlib.ExitStack, begin: Sequence[str]) -> tuple[Connection, int]:
-        """Return a connection with an open transaction, and the version of the tables.
+    def _begin(self, connection: Connection, begin: Sequence[str]) -> Cursor:
+        """Begin a transaction of the tenant; return what tells the version."""
+        named = f"SET LOCAL recollect.tenant = {sql.Literal(self.tenant).as_string(connection)}"
+        for each in (begin[0], *_SETTINGS, named, *begin[1:]):
+            connection.execute(each.encode(), prepare=False)
+        return connection.execute(VERSION.encode())
 
-        A server that was restarted has left dead connections in the pool. Nothing was sent through
-        them yet, so another one is tried.
-        """
-        for attempt in range(MOST_CONNECTIONS + 1):
-            connection = stack.enter_context(self._free_connection(self.shared.pool))
-            try:
-                with connection.pipeline():  # all of it costs one round trip
-                    version = self._begin(connection, begin)
-            except psycopg.OperationalError:
-                if attempt == MOST_CONNECTIONS or not connection.closed:
-                    raise
-            else:
-                return connection, _number(version)
-        raise AssertionError  # the loop returns or raises
+    def _require_version(self, told: Cursor) -> None:
+        told.scroll(0, mode="absolute")
+        row = told.fetchone()
+        assert row is not None  # noqa: S101 - an aggregate has one row
+        require_version(int(row[0]), location=self.location)
 
     @contextlib.contextmanager
     def _free_connection(self, pool: ConnectionPool[Connection]) -> Iterator[Connection]:
@@ -275,7 +260,9 @@ class Session:
             left = max(0.001, ends_at - time.monotonic())
             try:
                 connection = pool.getconn(timeout=min(left, _RECONNECT_SECONDS))
-                break
+                if _is_alive(connection):
+                    break
+                pool.putconn(connection)
             except PoolTimeout:
                 with patience(_RECONNECT_SECONDS):
                     connected(self.address).close()  # tells why it fails, which the pool does not
@@ -304,6 +291,17 @@ def _configure(connection: Connection) -> None:
     register(connection)
     if connection.execute("SELECT pg_backend_pid()").fetchone() != (connection.info.backend_pid,):
         connection.prepare_threshold = None
+
+
+def _is_alive(connection: Connection) -> bool:
+    """Return whether the server has not ended a connection. Nothing is sent or waited for."""
+    try:
+        for _ in ("the last words of the server", "the end"):
+            connection.pgconn.consume_input()
+    except psycopg.OperationalError:
+        connection.close()
+        return False
+    return True
 
 
 @contextlib.contextmanager
@@ -383,16 +381,20 @@ def _end(connection: Connection, error: BaseException) -> None:
         connection.close()
 
 
-def _number(told: Cursor) -> int:
-    row = told.fetchone()
-    assert row is not None  # noqa: S101 - an aggregate has one row
-    return int(row[0])
-
-
 def _first_line(error: Exception) -> str:
     return str(error).strip().partition("\n")[0]
 
 
 def run(connection: Connection, statement: str, values: Sequence[object] = ()) -> Cursor:
-    """Execute one of our own statements, with results in binary form."""
+    """Execute one of our own statements, with results in binary form.
+
+    In a transaction it is sent with those before it when the first answer is fetched.
+    """
     return connection.execute(statement.encode(), values, binary=True)
+
+
+def count_changed(connection: Connection, statement: str, values: Sequence[object]) -> int:
+    """Execute a statement and return how many rows it changed."""
+    with connection.pipeline():
+        done = run(connection, statement, values)
+    return done.rowcount

@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-import os
-import threading
-import time
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recollect.records import dataclass
 from recollect.reports import Documents
 from recollect.stores import term_counts
 from recollect.stores.base import Loaded, is_expected
-from recollect.stores.bm25 import FIELD_WEIGHTS
 from recollect.stores.postgres.adapt import original
 from recollect.stores.postgres.connect import run
-from recollect.stores.postgres.rows import CHUNK_COLUMNS, CHUNK_TABLES, chunk_of, scope_condition
+from recollect.stores.postgres.keyword import FOUND, counts_of
+from recollect.stores.postgres.rows import (
+    CHUNK_COLUMNS,
+    CHUNK_TABLES,
+    JOINED,
+    chunk_of,
+    scope_condition,
+)
+from recollect.stores.postgres.segments import HELD, update
 from recollect.stores.postgres.tenant import TenantTables
 from recollect.stores.summary import KNOWN, known_of, loaded_of, summarize, summarize_days
 from recollect.types import ChunkKey, SourceKind, SupersededFact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     import numpy.typing as npt
 
     from recollect.reports import DaySummary
     from recollect.stores.base import DocumentWrite, Name
-    from recollect.stores.postgres.connect import Connection
+    from recollect.stores.postgres.connect import Connection, Cursor, Row
     from recollect.types import Chunk, Fingerprint, Known, Scope
 
 
@@ -42,21 +48,19 @@ _INSERT_CHUNK = """
                         bag, text, day, speaker, moment, importance, triggers)
     VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
 """
-# Of a table with the tenant: else Citus makes the rows on the coordinator and sends them by COPY.
-_INSERT_POSTINGS = """
-    INSERT INTO postings (tenant, term, chunk, length, frequency)
-    SELECT t.tenant, p.* FROM tenants t,
-        unnest(%s::int4[], %s::int8[], %s::int4[], %s::int2[]) p WHERE t.tenant = %s
-"""
 _INSERT_FACT = "INSERT INTO facts VALUES (%s, %s, %s, %s, %s, %s, %s)"
 _INSERT_MEDIA = "INSERT INTO media VALUES (%s, %s, %s)"
-_OLD_CHUNKS = "SELECT id, length, bag FROM chunks WHERE tenant = %s AND document = %s"
-_DELETE_POSTINGS = """
-    DELETE FROM postings p USING unnest(%s::int4[], %s::int8[]) AS gone (term, chunk)
-    WHERE p.tenant = %s AND p.term = gone.term AND p.chunk = gone.chunk
+# As KNOWN has them, with the ids of their chunks.
+_STORED = """
+    SELECT source, path, digest, size_bytes, mtime_ns, recipe, is_settled, id,
+        ARRAY(SELECT c.id FROM chunks c WHERE c.tenant = %s AND c.document = d.id),
+        (SELECT coalesce(sum(c.length), 0) FROM chunks c WHERE c.tenant = %s AND c.document = d.id)
+    FROM documents d
+    WHERE tenant = %s AND (source, path) IN (SELECT * FROM unnest(%s::text[], %s::text[]))
 """
+_DELETE = "DELETE FROM documents WHERE tenant = %s AND id = %s"
 _COUNT = """
-    UPDATE tenants SET chunks = chunks + %s, length = length + %s, changes = changes + %s
+    UPDATE tenants SET chunks = %s, length = %s, last = %s, changes = changes + %s
     WHERE tenant = %s
 """
 _TOUCH = """
@@ -68,7 +72,7 @@ _CHUNKS_OF = f"""
     WHERE c.tenant = %s AND d.source = %s AND d.path = %s ORDER BY c.id
 """  # noqa: S608 - our own column names
 _LOAD = f"""
-    SELECT {CHUNK_COLUMNS}, c.bag, c.length, {{vector}} FROM {CHUNK_TABLES} {{join}}
+    SELECT {CHUNK_COLUMNS}, {{bag}}, c.length, {{vector}} FROM {CHUNK_TABLES} {{join}}
     WHERE c.tenant = %s AND c.id = ANY(%s)
 """  # noqa: S608 - our own column names
 _SUPERSEDED = """
@@ -80,48 +84,23 @@ _SUPERSEDED = """
       AND (%s::timestamptz IS NULL OR f.until <= %s) ORDER BY c.id
 """
 _NAMED = " AND (source, path) IN (SELECT * FROM unnest(%s::text[], %s::text[]))"
-_MOST_FREQUENT = 32_767  # a smallint; BM25 saturates long before
-_EPOCH_MS = 1_700_000_000_000
-_RANDOM_BITS = 12
-_COUNT_BITS = 10  # ids that one process makes in a millisecond before it borrows from the next
-
-
-class KeyMaker:
-    """Makes ascending ids of 63 bits: time, then a count, then bits that are the process's own."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._last = 0
-        self._own = int.from_bytes(os.urandom(2), "big") % (1 << _RANDOM_BITS)
-
-    def make(self, count: int) -> list[int]:
-        """Return ids, each greater than all that this process has made before."""
-        with self._lock:
-            now = (time.time_ns() // 1_000_000 - _EPOCH_MS) << _COUNT_BITS
-            first = max(self._last + 1, now)
-            self._last = first + count - 1
-        return [(number << _RANDOM_BITS) | self._own for number in range(first, first + count)]
-
-
-_make_keys = KeyMaker().make
-_JOINED = "chunks c JOIN documents d ON d.tenant = c.tenant AND d.id = c.document"
 # A file of facts is as large as those of its facts that are seen. Headings have any length, and an
 # array of arrays has not: JSON has.
 _DOCUMENTS = f"""
     SELECT d.path, d.source, d.day,
         CASE WHEN d.source = 'facts' THEN sum(octet_length(c.text)) ELSE min(d.size_bytes) END,
         json_agg(c.heading ORDER BY c.id)
-    FROM {_JOINED} WHERE {{condition}}
+    FROM {JOINED} WHERE {{condition}}
     GROUP BY d.tenant, d.id ORDER BY d.day DESC NULLS LAST, d.path COLLATE "C", d.source
     LIMIT %s OFFSET %s
 """  # noqa: S608 - our own column names
-_ANY = f"SELECT EXISTS (SELECT 1 FROM {_JOINED} WHERE {{condition}})"  # noqa: S608 - our own names
-_COUNT_DOCUMENTS = f"SELECT count(DISTINCT d.id) FROM {_JOINED} WHERE {{condition}}"  # noqa: S608
+_ANY = f"SELECT EXISTS (SELECT 1 FROM {JOINED} WHERE {{condition}})"  # noqa: S608 - our own names
+_COUNT_DOCUMENTS = f"SELECT count(DISTINCT d.id) FROM {JOINED} WHERE {{condition}}"  # noqa: S608
 _DAYS = f"""
-    SELECT c.day, d.source, count(DISTINCT d.id), count(*) FROM {_JOINED} WHERE {{condition}}
+    SELECT c.day, d.source, count(DISTINCT d.id), count(*) FROM {JOINED} WHERE {{condition}}
     GROUP BY c.day, d.source ORDER BY c.day NULLS FIRST, d.source
 """  # noqa: S608 - our own column names
-_EMBEDDED = f"SELECT c.id FROM {_JOINED} {{joined}} WHERE {{condition}} ORDER BY c.id"  # noqa: S608 - our own names
+_EMBEDDED = f"SELECT c.id FROM {JOINED} {{joined}} WHERE {{condition}} ORDER BY c.id"  # noqa: S608 - our own names
 _VECTORS = "JOIN {table} v ON v.tenant = c.tenant AND v.digest = c.digest"
 
 
@@ -139,102 +118,41 @@ class PostgresDocuments(TenantTables):
 
     def put_many(self, writes: Sequence[DocumentWrite], *, jointly: bool = False) -> list[bool]:
         fields = [[*map(term_counts.field_terms, write.chunks or ())] for write in writes]
-        with self._session.writing() as connection, connection.pipeline():
-            self._lock(connection)
-            if jointly and not all(is_expected(write, self.known) for write in writes):
+        with self._session.writing() as connection:
+            changes = self._change(connection, [write.name for write in writes])
+            if jointly and not all(is_expected(write, changes.known) for write in writes):
                 return [False] * len(writes)
-            return [
-                self._put(connection, write, terms)
+            stored = [
+                is_expected(write, changes.known) and changes.put(write, terms)
                 for write, terms in zip(writes, fields, strict=True)
             ]
-
-    def _put(
-        self,
-        connection: Connection,
-        write: DocumentWrite,
-        fields: Sequence[tuple[list[str], ...]],
-    ) -> bool:
-        document = write.document
-        if not is_expected(write, self.known):
-            return False
-        stats = (document.stat.size_bytes, document.stat.mtime_ns, document.is_settled)
-        if write.chunks is None:
-            own = (self._tenant, document.source.value, document.path, document.digest)
-            run(connection, _TOUCH, (*stats, *own))
-            return True
-        self._delete(connection, document.path, document.source)
-        owner, *keys = _make_keys(len(write.chunks) + 1)
-        run(
-            connection,
-            _INSERT_DOCUMENT,
-            (
-                self._tenant,
-                owner,
-                document.source.value,
-                document.path,
-                document.digest,
-                *stats,
-                write.recipe,
-                document.when,
-            ),
-        )
-        bags = [term_counts.pack(terms) for terms in fields]
-        with connection.cursor() as cursor:
-            cursor.executemany(
-                _INSERT_CHUNK,
-                [
-                    _chunk_row(self._tenant, key, owner, chunk, length=len(terms[0]), bag=bag)
-                    for key, chunk, terms, bag in zip(keys, write.chunks, fields, bags, strict=True)
-                ],
-            )
-        places, terms, frequencies = _postings(bags)
-        lengths = [len(each[0]) for each in fields]
-        run(
-            connection,
-            _INSERT_POSTINGS,
-            (
-                terms,
-                [keys[place] for place in places],
-                [lengths[place] for place in places],
-                frequencies,
-                self._tenant,
-            ),
-        )
-        for key, chunk in zip(keys, write.chunks, strict=True):
-            if chunk.media:
-                media = bytes.fromhex(chunk.media)
-                run(connection, _INSERT_MEDIA, (self._tenant, key, media))
-            if (fact := chunk.fact) is not None:
-                mark = (fact.id, fact.scope, fact.since, fact.until, fact.superseded_by)
-                run(connection, _INSERT_FACT, (self._tenant, key, *mark))
-        run(connection, _COUNT, (len(keys), sum(lengths), len(keys), self._tenant))
-        return True
+            changes.finish()
+            return stored
 
     def drop_many(self, gone: Sequence[Known]) -> None:
-        with self._session.writing() as connection, connection.pipeline():
-            self._lock(connection)
-            stored = self.known((each.source, each.path) for each in gone)
+        with self._session.writing() as connection:
+            changes = self._change(connection, [(each.source, each.path) for each in gone])
             for each in gone:
-                if each == stored.get((each.source, each.path)):
-                    self._delete(connection, each.path, each.source)
+                name = each.source, each.path
+                if each == changes.known([name]).get(name):
+                    changes.drop(name)
+            changes.finish()
 
-    def _delete(self, connection: Connection, path: str, source: SourceKind) -> None:
-        row = run(
-            connection,
-            "SELECT id FROM documents WHERE tenant = %s AND source = %s AND path = %s",
-            (self._tenant, source.value, path),
-        ).fetchone()
-        if row is None:
-            return
-        old = run(connection, _OLD_CHUNKS, (self._tenant, row[0])).fetchall()
-        # The bags name the postings: an index to find them by chunk would double their size.
-        places, terms, _ = _postings([bag for *_, bag in old])
-        keys = [old[place][0] for place in places]
-        run(connection, _DELETE_POSTINGS, (terms, keys, self._tenant))
-        query = "DELETE FROM documents WHERE tenant = %s AND id = %s"
-        run(connection, query, (self._tenant, row[0]))
-        length = sum(each[1] for each in old)
-        run(connection, _COUNT, (-len(old), -length, len(old), self._tenant))
+    def _change(self, connection: Connection, names: Sequence[Name]) -> _Changes:
+        """Lock the tenant, and read what is stored of some documents."""
+        owner = self._tenant
+        locked = self._lock(connection)
+        asked = [source.value for source, _ in names], [path for _, path in names]
+        stored = run(connection, _STORED, (owner, owner, owner, *asked))
+        pieces = run(connection, HELD, (owner, owner, *asked, owner))
+        totals = locked.fetchone()
+        assert totals is not None  # noqa: S101 - added by the lock
+        found = {
+            (row.source, row.path): _Stored(row, document, chunks, length)
+            for *known, document, chunks, length in stored
+            for row in known_of([known])
+        }
+        return _Changes(connection, owner, found, pieces.fetchall(), *totals)
 
     def chunks_of(self, path: str, *, source: SourceKind) -> Sequence[Chunk]:
         values = (self._tenant, source.value, path)
@@ -246,23 +164,43 @@ class PostgresDocuments(TenantTables):
         with self._session.reading() as connection:
             table = self._vector_table(connection, fingerprint)
             join = f"LEFT JOIN {table} v ON v.tenant = c.tenant AND v.digest = c.digest"
+            known, pieces = self._session.kept.get(FOUND, ((), ()))
+            is_found = bool(pieces) and known.issuperset(terms)
             statement = _LOAD.format(
-                vector="v.vector" if table else "NULL", join=join if table else ""
+                bag="NULL" if is_found else "c.bag",
+                vector="v.vector" if table else "NULL",
+                join=join if table else "",
             )
             found = {row[0]: row for row in run(connection, statement, (self._tenant, list(keys)))}
         rows = [found[key] for key in keys if key in found]
+        chunks = [chunk_of(row) for row in rows]
+        held = [ChunkKey(row[0]) for row in rows]
         return loaded_of(
-            [ChunkKey(row[0]) for row in rows],
-            [chunk_of(row) for row in rows],
+            held,
+            chunks,
             lengths=[row[-2] for row in rows],
-            counts=term_counts.count([row[-3] for row in rows], terms),
+            counts=counts_of(pieces, held, terms, paths=[chunk.path for chunk in chunks])
+            if is_found
+            else term_counts.count([row[-3] for row in rows], terms),
             vectors=[row[-1] for row in rows],
         )
 
     def superseded(self, scope: Scope) -> Sequence[SupersededFact]:
+        with self._session.reading() as connection:
+            asked = self._session.kept.pop(_key_of(scope), None)
+            asked = asked or self._ask_superseded(connection, scope)
+        return [SupersededFact(*row) for row in asked.fetchall()]
+
+    def _ask_superseded(self, connection: Connection, scope: Scope) -> Cursor:
         owner = (self._tenant, self._tenant)
         values = (*owner, sorted(scope.audience), scope.as_of, scope.as_of)
-        return [SupersededFact(*row) for row in self._session.read(_SUPERSEDED, values)]
+        return run(connection, _SUPERSEDED, values)
+
+    def _ask_superseded_ahead(self, connection: Connection, scope: Scope) -> None:
+        """Ask for the superseded facts that the transaction will need next."""
+        key = _key_of(scope)
+        if key not in self._session.kept:
+            self._session.kept[key] = self._ask_superseded(connection, scope)
 
     def version(self) -> tuple[int, ...]:
         with self._session.reading() as connection:
@@ -339,13 +277,98 @@ def _chunk_row(  # noqa: PLR0913 - the columns
     )
 
 
-def _postings(bags: Sequence[bytes]) -> tuple[list[int], list[int], list[int]]:
-    """Return for each term of each bag: the bag's place, the term, its weighted frequency."""
-    owners, terms, counts = term_counts.columns(bags)
-    frequencies = counts @ np.array(FIELD_WEIGHTS)
-    # Two words of a chunk may have the same hash.
-    merged: dict[tuple[int, int], int] = {}
-    columns = (owners.tolist(), terms.view(np.int32).tolist(), frequencies.tolist())
-    for owner, term, frequency in zip(*columns, strict=True):
-        merged[owner, term] = min(merged.get((owner, term), 0) + frequency, _MOST_FREQUENT)
-    return [owner for owner, _ in merged], [term for _, term in merged], list(merged.values())
+def _key_of(scope: Scope) -> Hashable:
+    """Return what superseded facts depend on."""
+    return "superseded", scope.audience, scope.as_of
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """A document as it is stored."""
+
+    known: Known
+    id: int
+    chunks: Sequence[int]
+    length: int
+
+
+@dataclass(slots=True)
+class _Changes:
+    """Changes of documents in one transaction, which holds the lock of the tenant."""
+
+    connection: Connection
+    tenant: str
+    stored: dict[Name, _Stored]
+    """The documents that are changed, as of now."""
+    pieces: Sequence[Row]
+    """Rows of HELD."""
+    chunks: int
+    length: int
+    last: int
+    """The last number that a document or a chunk has got: none is used twice."""
+    gone: list[int] = field(default_factory=list)
+    changes: int = 0
+
+    def known(self, names: Iterable[Name]) -> dict[Name, Known]:
+        """Return the stored state of those that are stored."""
+        return {name: self.stored[name].known for name in names if name in self.stored}
+
+    def drop(self, name: Name) -> None:
+        """Delete a document if it is stored."""
+        old = self.stored.pop(name, None)
+        if old is not None:
+            run(self.connection, _DELETE, (self.tenant, old.id))
+            self.gone += old.chunks
+            self._count(-len(old.chunks), -old.length)
+
+    def _count(self, chunks: int, length: int) -> None:
+        self.chunks += chunks
+        self.length += length
+        self.changes += abs(chunks)
+
+    def put(self, write: DocumentWrite, fields: Sequence[tuple[list[str], ...]]) -> bool:
+        """Store a document in the place of its previous version."""
+        document, name = write.document, write.name
+        stats = (document.stat.size_bytes, document.stat.mtime_ns, document.is_settled)
+        if write.chunks is None:
+            own = (self.tenant, document.source.value, document.path, document.digest)
+            run(self.connection, _TOUCH, (*stats, *own))
+            return True
+        self.drop(name)
+        owner = self.last + 1
+        self.last += max(1, len(write.chunks))
+        keys = range(owner, owner + len(write.chunks))
+        lengths = [len(each[0]) for each in fields]
+        source = document.source.value
+        about = (source, document.path, document.digest, *stats, write.recipe, document.when)
+        run(self.connection, _INSERT_DOCUMENT, (self.tenant, owner, *about))
+        rows = [
+            _chunk_row(
+                self.tenant, key, owner, chunk, length=len(terms[0]), bag=term_counts.pack(terms)
+            )
+            for key, chunk, terms in zip(keys, write.chunks, fields, strict=True)
+        ]
+        with self.connection.cursor() as cursor:
+            cursor.executemany(_INSERT_CHUNK, rows)
+        for key, chunk in zip(keys, write.chunks, strict=True):
+            if chunk.media:
+                media = bytes.fromhex(chunk.media)
+                run(self.connection, _INSERT_MEDIA, (self.tenant, key, media))
+            if (fact := chunk.fact) is not None:
+                mark = (fact.id, fact.scope, fact.since, fact.until, fact.superseded_by)
+                run(self.connection, _INSERT_FACT, (self.tenant, key, *mark))
+        self.stored[name] = _Stored(write.known, owner, keys, sum(lengths))
+        self._count(len(keys), sum(lengths))
+        return True
+
+    def finish(self) -> None:
+        """Count the chunks, and bring their postings up to date."""
+        totals = (self.chunks, self.length, self.last, self.changes)
+        run(self.connection, _COUNT, (*totals, self.tenant))
+        update(
+            self.connection,
+            self.pieces,
+            gone=self.gone,
+            chunks=self.chunks,
+            tenant=self.tenant,
+        )

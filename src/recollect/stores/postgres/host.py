@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import StoreError
 from recollect.stores.base import patience as limited_to
-from recollect.stores.postgres.connect import Session, connected, run, shown, translated
+from recollect.stores.postgres.connect import (
+    Session,
+    connected,
+    count_changed,
+    run,
+    shown,
+    translated,
+)
 from recollect.stores.postgres.pushed import ENQUEUE, ENQUEUED_AGAIN, PostgresPushed
 from recollect.stores.postgres.schema import SCHEMA, server_role
 from recollect.stores.postgres.store import PostgresStore, require_tables
@@ -160,7 +167,7 @@ class PostgresHost:
     def _write(self, statement: str, values: Sequence[object] = ()) -> int:
         """Return how many rows a statement has changed."""
         with closing(Session(self._address, "")) as session, session.writing() as connection:
-            return run(connection, statement, values).rowcount
+            return count_changed(connection, statement, values)
 
 
 def _token(row: Row) -> Token:

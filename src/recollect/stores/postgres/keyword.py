@@ -1,174 +1,138 @@
-"""Finds chunks by terms: the formula of the keyword leg over a table of postings, in SQL."""
+"""Finds chunks by terms: the shared formula over a tenant's pieces, which one round trip brings."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from recollect.stores import bm25
-from recollect.stores.base import Corpus
+import numpy as np
+
+from recollect.stores import postings
+from recollect.stores.base import FIELDS, KeywordPool
+from recollect.stores.bm25 import FIELD_WEIGHTS
 from recollect.stores.postgres.connect import run
-from recollect.stores.postgres.rows import term_number
+from recollect.stores.postgres.rows import JOINED, hidden_sql
+from recollect.stores.postgres.segments import ask_pieces
+from recollect.stores.postings import Part
+from recollect.stores.term_counts import hash_of
+from recollect.text.terms import terms as terms_of
+from recollect.types import ChunkKey
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
-    from recollect.stores.postgres.connect import Connection, Cursor, Row
+    import numpy.typing as npt
+
+    from recollect.stores.postgres.connect import Connection, Session
     from recollect.stores.postgres.rows import Condition
+    from recollect.stores.postgres.segments import Ids, Piece
+    from recollect.stores.postings import Mask
     from recollect.types import Scope
 
-# All that weights need, in one round trip: of each term, of everything, and of the facts that the
-# audience may not see.
-_STATISTICS = """
-    WITH unseen AS (SELECT chunk FROM facts f WHERE f.tenant = %s AND NOT f.scope = ANY(%s))
-    SELECT 'term', p.term, count(*), 0, 0 FROM postings p
-    WHERE p.tenant = %s AND p.term = ANY(%s) GROUP BY p.term
-    UNION ALL SELECT 'all', 0, t.chunks, t.length, t.changes FROM tenants t WHERE t.tenant = %s
-    UNION ALL SELECT 'fact', 0, 0, 0, 0 WHERE EXISTS (SELECT 1 FROM facts f WHERE f.tenant = %s)
-    UNION ALL SELECT 'unseen', 0, -count(*), -coalesce(sum(c.length), 0), 0
-    FROM unseen u JOIN chunks c ON c.tenant = %s AND c.id = u.chunk
-    UNION ALL SELECT 'unseen term', p.term, count(*), 0, 0 FROM postings p
-    WHERE p.tenant = %s AND p.term = ANY(%s) AND EXISTS (SELECT 1 FROM unseen)
-        AND p.chunk IN (SELECT chunk FROM unseen) GROUP BY p.term
-"""
-# `frequency × most / (frequency + norm)` is `bm25.saturated`, and the norm is `bm25.norms`.
-_SCORE = "sum(a.weight * p.frequency * %s / (p.frequency + %s + %s * p.length))"
-# Terms are added up in any order, so equal scores may differ in their last digits.
-_RANK = "round(score * 1e9) DESC, chunk"
-_POOL = f"""
-    WITH asked AS (SELECT * FROM unnest(%s::int4[], %s::float8[]) AS asked (term, weight)),
-    scored AS (
-        SELECT p.chunk, {_SCORE} AS score
-        FROM asked a JOIN postings p ON p.tenant = %s AND p.term = a.term {{among}}
-        GROUP BY p.chunk
-    )
-    SELECT chunk FROM scored ORDER BY {_RANK} LIMIT %s
-"""  # noqa: S608 - our own column names
-# The same without reading all postings of frequent terms (MaxScore, Turtle and Flood 1995). All of
-# them together add at most so much: a chunk of the pool comes that close to it by its rare terms,
-# and only for such chunks the frequent ones are looked up. If rare terms do not decide, no chunk is
-# near, and all postings are read.
-_POOL_BY_RARE = f"""
-    WITH rare AS (SELECT * FROM unnest(%s::int4[], %s::float8[]) AS rare (term, weight)),
-    frequent AS (SELECT * FROM unnest(%s::int4[], %s::float8[]) AS frequent (term, weight)),
-    scored AS MATERIALIZED (
-        SELECT p.chunk, {_SCORE} AS score
-        FROM rare a JOIN postings p ON p.tenant = %s AND p.term = a.term {{among}}
-        GROUP BY p.chunk
-    ),
-    least AS (SELECT score FROM scored ORDER BY score DESC OFFSET %s LIMIT 1),
-    near AS MATERIALIZED (
-        SELECT s.chunk, s.score FROM scored s, least
-        WHERE least.score > %s AND s.score >= least.score - %s
-    ),
-    both_kinds AS (SELECT * FROM rare UNION ALL SELECT * FROM frequent)
-    SELECT chunk FROM (
-        SELECT n.chunk, n.score + coalesce((
-            SELECT {_SCORE} FROM frequent a JOIN postings p
-            ON p.tenant = %s AND p.term = a.term AND p.chunk = n.chunk
-        ), 0) AS score FROM near n
-        UNION ALL SELECT everything.chunk, everything.score FROM (
-            SELECT p.chunk, {_SCORE} AS score
-            FROM both_kinds a JOIN postings p ON p.tenant = %s AND p.term = a.term {{among}}
-            GROUP BY p.chunk
-        ) everything WHERE NOT (SELECT EXISTS (SELECT 1 FROM near))
-    ) pool ORDER BY {_RANK} LIMIT %s
-"""  # noqa: S608 - our own column names
-_AMONG = """
-    AND p.chunk IN (
-        SELECT c.id FROM chunks c JOIN documents d ON d.tenant = c.tenant AND d.id = c.document
-        WHERE {condition}
-    )
-"""
-# Of a term: so many postings take longer to count and to add up than to look up for some chunks.
-_FREQUENT = 1_000
-_MOST_TENANTS = 1_000  # whose counts are kept
-_ROUNDED_UP = 1 + 1e-9  # sums in another order differ in their last digits
+# One value of eight bytes an id: a row for each would take more than twice as much.
+_IN_SCOPE = f"""
+    SELECT coalesce(string_agg(int8send(c.id), ''), '') FROM {JOINED} WHERE {{condition}}
+"""  # noqa: S608 - our own names
+FOUND = "terms"
+"""What a transaction keeps of its last question: the terms, and the pieces with their postings."""
+_BODY, _PATH = FIELDS.index("body"), FIELDS.index("path")
+_HIDDEN = "SELECT f.chunk, f.scope = ANY(%s) {hidden}"
 
 
-def count_terms(
+def ask_pool(  # noqa: PLR0913 - what a question consists of
+    session: Session,
     connection: Connection,
     terms: Sequence[str],
     *,
     scope: Scope,
-    tenant: str,
-    kept: dict[str, tuple[int, Mapping[int, int]]],
-) -> tuple[Corpus, bool]:
-    """Return the statistics of what the audience may see, and whether there are facts.
+    condition: Condition,
+    stop: Collection[str],
+    limit: int,
+) -> Callable[[], KeywordPool]:
+    """Ask for the chunks with the highest scores; return what reads the answer.
 
-    Facts of others are left out: otherwise the score of a word would tell how often it occurs in
-    them. Counting frequent terms takes longer than anything else about a search of a large memory,
-    so `kept` has their counts by tenant, with the number of its changes.
+    Facts of others are left out of the statistics: otherwise the score of a word would tell how
+    often it occurs in them.
     """
-    numbers = {term: term_number(term) for term in terms}
-    asked = list(numbers.values())
+    asked = list(dict.fromkeys(terms))
+    numbers = [hash_of(term) for term in asked]
+    read_pieces = ask_pieces(connection, numbers, tenant=condition.tenant)
+    sql, values = hidden_sql(scope, tenant=condition.tenant)
+    facts = run(connection, _HIDDEN.format(hidden=sql), (sorted(scope.audience), *values))
+    statement = _IN_SCOPE.format(condition=condition)
+    in_scope = None if scope.is_open else run(connection, statement, condition.values)
 
-    def count(unknown: list[int]) -> tuple[int, list[Row]]:
-        values = (tenant, sorted(scope.audience), tenant, unknown, *[tenant] * 4, asked)
-        rows = run(connection, _STATISTICS, values).fetchall()
-        return sum(row[4] for row in rows), rows
+    def read() -> KeywordPool:
+        pieces, hidden = read_pieces(), facts.fetchall()
+        session.kept[FOUND] = frozenset(asked), pieces
+        foreign = _ids(chunk for chunk, is_own in hidden if not is_own)
+        unseen = _ids(chunk for chunk, _ in hidden)
+        allowed = None if in_scope is None else np.frombuffer(in_scope.fetchall()[0][0], ">i8")
+        parts = []
+        for piece in pieces:
+            visible = _without(piece.live, piece, foreign)
+            seen = visible if allowed is None else np.isin(piece.ids, allowed)
+            seen = _without(seen, piece, unseen)
+            found = [piece.find(number) for number in numbers]
+            parts.append(Part(found, piece.lengths, visible=visible, allowed=seen))
+        lengths = [
+            part.lengths if part.visible is None else part.lengths[part.visible] for part in parts
+        ]
+        corpus, best = postings.choose(
+            parts,
+            asked,
+            stop=stop,
+            chunks=sum(map(len, lengths)),
+            length=sum(int(own.sum(dtype=np.int64)) for own in lengths),
+            limit=limit,
+        )
+        keys = (ChunkKey(int(pieces[part].ids[place])) for part, place in best)
+        return KeywordPool(tuple(keys), corpus)
 
-    known_at, known = kept.get(tenant, (0, {}))
-    changes, rows = count([number for number in asked if number not in known])
-    if changes != known_at and known:
-        known = {}
-        changes, rows = count(asked)
-    held = {**known, **{term: count for kind, term, count, *_ in rows if kind == "term"}}
-    if len(kept) > _MOST_TENANTS:
-        kept.clear()
-    kept[tenant] = changes, {term: count for term, count in held.items() if count >= _FREQUENT}
-    unseen = {term: count for kind, term, count, *_ in rows if kind == "unseen term"}
-    chunks = sum(row[2] for row in rows if row[0] in {"all", "unseen"})
-    corpus = Corpus(
-        chunks=chunks,
-        mean_length=int(sum(row[3] for row in rows)) / chunks if chunks else 0.0,
-        frequencies={
-            term: held.get(number, 0) - unseen.get(number, 0) for term, number in numbers.items()
-        },
-    )
-    return corpus, any(row[0] == "fact" for row in rows)
+    return read
 
 
-def ask_pool(  # noqa: PLR0913 - what the statement is made of
-    connection: Connection,
+def _ids(chunks: Iterable[int]) -> Ids:
+    return np.fromiter(chunks, dtype=np.int64)
+
+
+def _without(mask: Mask | None, piece: Piece, gone: Ids) -> Mask | None:
+    """Return a mask without some chunks; None is all of them."""
+    if not len(gone):
+        return mask
+    others = ~np.isin(piece.ids, gone)
+    return others if mask is None else mask & others
+
+
+def counts_of(
+    pieces: Sequence[Piece],
+    keys: Sequence[ChunkKey],
     terms: Sequence[str],
     *,
-    stop: Collection[str],
-    corpus: Corpus,
-    condition: Condition | None,
-    tenant: str,
-    limit: int,
-) -> Cursor | None:
-    """Ask for the chunks with the highest scores, best first; None if no chunk has a term."""
-    found = [term for term in terms if corpus.frequencies[term]]
-    if not found:
-        return None
-    weights = bm25.term_weights(found, stop=stop, corpus=corpus).tolist()
-    rare, frequent = (
-        [
-            (term_number(term), weight)
-            for term, weight in zip(found, weights, strict=True)
-            if (corpus.frequencies[term] >= _FREQUENT) is is_frequent
-        ]
-        for is_frequent in (False, True)
-    )
-    norm = (bm25.K1 * (1 - bm25.B), bm25.K1 * bm25.B / (corpus.mean_length or 1.0))
-    own = (bm25.MOST, *norm, tenant)
-    among = _AMONG.format(condition=condition) if condition else ""
-    filtered = (*own, *(condition.values if condition else ()))
-    if rare and frequent:
-        most = sum(weight for _, weight in frequent) * bm25.MOST * _ROUNDED_UP
-        statement = _POOL_BY_RARE
-        values = (
-            *(*_columns(rare), *_columns(frequent)),
-            *filtered,
-            *(max(limit - 1, 0), most, most),
-            *own,
-            *(*filtered, limit),
-        )
-    else:
-        statement, values = _POOL, (*_columns(rare or frequent), *filtered, limit)
-    return run(connection, statement.format(among=among), values)
+    paths: Sequence[str],
+) -> npt.NDArray[np.uint8]:
+    """Return the term counts of chunks from postings, which the question has brought already.
 
-
-def _columns(weighed: Sequence[tuple[int, float]]) -> tuple[list[int], list[float]]:
-    return [term for term, _ in weighed], [weight for _, weight in weighed]
+    Postings have sums. What a path adds to them follows from it; the rest stands for body and
+    heading together, as nothing tells these two apart.
+    """
+    counts = np.zeros((len(keys), len(terms), len(FIELDS)), dtype=np.uint8)
+    wanted = np.array(keys, dtype=np.int64)
+    for piece in pieces:
+        rows = np.flatnonzero(np.isin(wanted, piece.ids))
+        places = np.searchsorted(piece.ids, wanted[rows])
+        for column, term in enumerate(terms):
+            found = piece.find(hash_of(term))
+            if found is not None and len(rows):
+                own = np.zeros(piece.chunks, dtype=np.uint8)
+                own[slice(None) if found.places is None else found.places] = found.frequencies
+                counts[rows, column, _BODY] = own[places]
+    in_path = {path: Counter(terms_of(path)) for path in set(paths)}
+    for row, path in enumerate(paths):
+        for column, term in enumerate(terms):
+            if times := in_path[path][term]:
+                counts[row, column, _PATH] = times
+                counts[row, column, _BODY] -= min(
+                    FIELD_WEIGHTS[_PATH] * times, counts[row, column, _BODY]
+                )
+    return counts

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import ChangedError, ElsewhereError, NotFoundError, StorageLimitError
 from recollect.stores.notes import WORKSPACE
-from recollect.stores.postgres.connect import run
+from recollect.stores.postgres.connect import count_changed, run
 from recollect.stores.postgres.tenant import TenantTables
 from recollect.stores.pushed import KEPT_VERSIONS, PUSHED, PushedDocument
 from recollect.types import digest_of
@@ -49,8 +49,11 @@ _KEEP = f"""
 """  # noqa: S608 - our own names
 _FORGET = "DELETE FROM pushed_versions WHERE tenant = %s AND path = %s AND version <= %s"
 _LAST = """
-    SELECT path, max(version), max(changed_ns) FROM pushed_versions
-    WHERE tenant = %s AND path = ANY(%s) GROUP BY path
+    SELECT path, max(version), max(changed_ns) FROM (
+        SELECT path, version, changed_ns FROM pushed WHERE tenant = %s AND path = ANY(%s)
+        UNION ALL SELECT path, version, changed_ns FROM pushed_versions
+        WHERE tenant = %s AND path = ANY(%s)
+    ) every GROUP BY path
 """
 _PUT = f"""
     INSERT INTO pushed (tenant, {_COLUMNS}, content) VALUES (%s, %s, %s, %s, %s, %s, %s)
@@ -63,7 +66,10 @@ _DELETED = f"""
         SELECT 1 FROM pushed p WHERE p.tenant = v.tenant AND p.path = v.path
     ) ORDER BY path, version DESC
 """  # noqa: S608 - our own names
-_TOTALS = "SELECT count(*), coalesce(sum(size_bytes), 0) FROM {table} WHERE tenant = %s"
+_TOTALS = """
+    SELECT count(*), coalesce(sum(size_bytes), 0) FROM pushed WHERE tenant = %s
+    UNION ALL SELECT count(*), coalesce(sum(size_bytes), 0) FROM pushed_versions WHERE tenant = %s
+"""
 _DROP_OLDEST = """
     DELETE FROM pushed_versions v USING (
         SELECT path, version, row_number() OVER newest AS place, sum(size_bytes) OVER newest AS size
@@ -87,8 +93,7 @@ class PostgresPushed(TenantTables):
     def changing(self) -> Iterator[Connection]:
         """Make the changes of the body one transaction, which no other writer gets between."""
         with self._session.writing() as connection:
-            with connection.pipeline():
-                self._lock(connection)
+            self._lock(connection)
             yield connection
 
     def require_here(self) -> str | None:
@@ -141,21 +146,27 @@ class PostgresPushed(TenantTables):
         The memory is put into the queue of work. Earlier versions that no longer fit are dropped,
         the oldest first.
         """
-        with self.changing() as connection, connection.pipeline():
+        with self.changing() as connection:
+            paths = [each.path for each in changes]
+            named = run(connection, _NAMED, (self._tenant, paths))
+            versions = run(connection, _LAST, (self._tenant, paths) * 2)
             if self.require_here() is None:
                 self.put_meta(WORKSPACE, PUSHED)
-            stored = {each.path: each for each in self.named([each.path for each in changes])}
+            stored = {row[0]: PushedDocument(*row) for row in named.fetchall()}
+            last = {path: (int(number), int(changed)) for path, number, changed in versions}
             for each in changes:
                 _check(each, stored.get(each.path))
             written = [stored[each.path] for each in changes if _is_stored(each, stored)]
             new = [each for each in changes if not _is_stored(each, stored)]
             self._retire(connection, [stored[each.path] for each in new if each.path in stored])
-            written += self._put(connection, [each for each in new if each.content is not None])
-            if written:
-                self._require_room(connection)
-            if any(each.path in stored for each in new):
-                self._bound_history(connection)
+            kept = [each for each in new if each.content is not None]
+            written += self._put(connection, kept, last=last)
             run(connection, ENQUEUE, (self._tenant,))
+            current, earlier = run(connection, _TOTALS, (self._tenant,) * 2).fetchall()
+            if written:
+                self._require_room(*current)
+            if any(each.path in stored for each in new):
+                self._bound_history(connection, *earlier)
         return sorted(written, key=lambda each: each.path)
 
     def _retire(self, connection: Connection, documents: Sequence[PushedDocument]) -> None:
@@ -166,10 +177,14 @@ class PostgresPushed(TenantTables):
             run(connection, _DELETE, key)
             run(connection, _FORGET, (*key, each.version - KEPT_VERSIONS))
 
-    def _put(self, connection: Connection, changes: Sequence[PushedChange]) -> list[PushedDocument]:
-        paths = [each.path for each in changes]
-        rows = run(connection, _LAST, (self._tenant, paths)).fetchall()
-        last = {path: (int(version), int(changed)) for path, version, changed in rows}
+    def _put(
+        self,
+        connection: Connection,
+        changes: Sequence[PushedChange],
+        *,
+        last: Mapping[str, tuple[int, int]],
+    ) -> list[PushedDocument]:
+        """Write documents, given the last version of each path and when it was written."""
         written: list[PushedDocument] = []
         values: list[tuple[object, ...]] = []
         for each in changes:
@@ -202,28 +217,22 @@ class PostgresPushed(TenantTables):
         key = (self._tenant, path)
         with self.changing() as connection:
             self.require_here()
-            purged = run(connection, _PURGE, key).rowcount
+            purged = count_changed(connection, _PURGE, key)
             if not keep_current:
-                purged += run(connection, _DELETE, key).rowcount
+                purged += count_changed(connection, _DELETE, key)
             if purged:
                 run(connection, ENQUEUE, (self._tenant,))
         return purged
 
-    def _totals(self, connection: Connection, table: str) -> tuple[int, int]:
-        row = run(connection, _TOTALS.format(table=table), (self._tenant,)).fetchone()
-        return (int(row[0]), int(row[1])) if row else (0, 0)
-
-    def _bound_history(self, connection: Connection) -> None:
+    def _bound_history(self, connection: Connection, count: int, size: int) -> None:
         """Drop the oldest versions, of deleted documents too, if there are too many."""
         places, megabytes = self._limits.documents * KEPT_VERSIONS, self._limits.megabytes
-        count, size = self._totals(connection, "pushed_versions")
         if count > places or size > megabytes * _MEGA:
             values = (self._tenant, self._tenant, places, megabytes * _MEGA)
             run(connection, _DROP_OLDEST, values)
 
-    def _require_room(self, connection: Connection) -> None:
+    def _require_room(self, count: int, size: int) -> None:
         limits = self._limits
-        count, size = self._totals(connection, "pushed")
         if count > limits.documents or size > limits.megabytes * _MEGA:
             most = f"{limits.documents:,} documents"
             if count <= limits.documents:

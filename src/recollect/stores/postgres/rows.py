@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recollect.stores.postgres.connect import run
+from recollect.stores.postgres.segments import ask_pieces
+from recollect.stores.postings import holders
 from recollect.stores.term_counts import hash_of
 from recollect.text.globs import matches
 from recollect.text.phrases import contains_all
@@ -12,7 +14,7 @@ from recollect.text.tags import has_tag, tags_whole_document
 from recollect.types import Chunk, FactMark, SourceKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from recollect.stores.postgres.connect import Connection, Row
     from recollect.types import Scope, Tag
@@ -29,16 +31,13 @@ CHUNK_TABLES = (
     "LEFT JOIN facts f ON f.tenant = c.tenant AND f.chunk = c.id"
 )
 """Tables of the columns of a chunk."""
+JOINED = "chunks c JOIN documents d ON d.tenant = c.tenant AND d.id = c.document"
+"""The tables that a Condition is about."""
 _PATHS = "SELECT id, path FROM documents WHERE tenant = %s AND starts_with(path, %s)"
-_FIELDS = """
+_FIELDS = f"""
     SELECT c.id, c.text, c.heading, d.path, c.triggers, c.document, d.source
-    FROM chunks c JOIN documents d ON d.tenant = c.tenant AND d.id = c.document
-    WHERE c.tenant = %s {among}
-"""
-_WITH_TERMS = """
-    AND c.id IN (SELECT chunk FROM postings WHERE tenant = %s AND term = ANY(%s)
-                 GROUP BY chunk HAVING count(*) = %s)
-"""
+    FROM {JOINED} WHERE c.tenant = %s AND c.id = ANY(%s)
+"""  # noqa: S608 - our own names
 
 
 def chunk_of(row: Row) -> Chunk:
@@ -88,7 +87,7 @@ def scope_condition(connection: Connection, scope: Scope, *, tenant: str) -> Con
     """
     condition = Condition(tenant)
     hidden, values = hidden_sql(scope, tenant=tenant)
-    condition.add(f"NOT EXISTS ({hidden} AND f.chunk = c.id)", *values)
+    condition.add(f"NOT EXISTS (SELECT 1 {hidden} AND f.chunk = c.id)", *values)
     if scope.source is not None:
         condition.add("d.source = %s", scope.source.value)
     if scope.since is not None:
@@ -106,20 +105,14 @@ def scope_condition(connection: Connection, scope: Scope, *, tenant: str) -> Con
 
 
 def hidden_sql(scope: Scope, *, tenant: str) -> tuple[str, list[object]]:
-    """Return a query for the facts that may not be seen, and its values."""
-    query = "SELECT 1 FROM facts f WHERE f.tenant = %s AND (NOT f.scope = ANY(%s)"
+    """Return what selects from the facts that may not be seen, and its values."""
+    query = "FROM facts f WHERE f.tenant = %s AND (NOT f.scope = ANY(%s)"
     values: list[object] = [tenant, sorted(scope.audience)]
     if scope.with_superseded:
         return f"{query})", values
     if scope.as_of is None:
         return f"{query} OR f.until IS NOT NULL)", values
     return f"{query} OR f.since > %s OR f.until <= %s)", [*values, scope.as_of, scope.as_of]
-
-
-def term_number(term: str) -> int:
-    """Return the number that stands for a term, as PostgreSQL's signed integer."""
-    number = hash_of(term)
-    return number - (1 << 32) if number >= 1 << 31 else number
 
 
 def _documents_at(connection: Connection, pattern: str, *, tenant: str) -> list[int]:
@@ -137,7 +130,7 @@ def _literal_beginning(pattern: str) -> str:
 
 
 def _with_phrases(connection: Connection, scope: Scope, *, tenant: str) -> list[int]:
-    terms = {term_number(term) for phrase in scope.phrases for term in phrase.terms}
+    terms = [term for phrase in scope.phrases for term in phrase.terms]
     rows = _with_terms(connection, terms, tenant=tenant)
     return [
         key
@@ -148,9 +141,8 @@ def _with_phrases(connection: Connection, scope: Scope, *, tenant: str) -> list[
 
 def _with_tag(connection: Connection, tag: Tag, *, tenant: str) -> tuple[list[int], list[int]]:
     """Return the chunks with a tag, and the documents of which all chunks have it."""
-    terms = {term_number(term) for term in tag.terms}
     chunks, documents = [], []
-    for row in _with_terms(connection, terms, tenant=tenant):
+    for row in _with_terms(connection, tag.terms, tenant=tenant):
         key, text, _, path, triggers, document, source = row
         if has_tag(text, triggers, tag.name):
             chunks.append(key)
@@ -159,9 +151,8 @@ def _with_tag(connection: Connection, tag: Tag, *, tenant: str) -> tuple[list[in
     return chunks, documents
 
 
-def _with_terms(connection: Connection, terms: set[int], *, tenant: str) -> Iterable[Row]:
+def _with_terms(connection: Connection, terms: Sequence[str], *, tenant: str) -> Iterable[Row]:
     """Return the fields of the chunks that have all of these terms."""
-    if not terms:
-        return run(connection, _FIELDS.format(among=""), [tenant])
-    values = [tenant, tenant, sorted(terms), len(terms)]
-    return run(connection, _FIELDS.format(among=_WITH_TERMS), values)
+    pieces = ask_pieces(connection, [*map(hash_of, terms)], tenant=tenant)()
+    keys = [key for piece in pieces for key in piece.ids[holders(piece, terms)].tolist()]
+    return run(connection, _FIELDS, (tenant, keys))

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 SCHEMA = "recollect"
 TABLES = (
-    *("tenants", "documents", "chunks", "postings", "facts", "media", "spaces"),
-    *("meta", "leases", "pushed", "pushed_versions", "word_codes"),
+    *("tenants", "documents", "chunks", "segments", "postings", "facts", "media"),
+    *("spaces", "meta", "leases", "pushed", "pushed_versions", "word_codes"),
 )
 """Tables whose rows belong to one tenant each, by `tenant`."""
 _MOST_NAME_BYTES = 63  # of a role
@@ -42,7 +42,8 @@ CREATE TABLE tenants (
     tenant text PRIMARY KEY,
     chunks bigint NOT NULL DEFAULT 0,
     length bigint NOT NULL DEFAULT 0,
-    changes bigint NOT NULL DEFAULT 0
+    changes bigint NOT NULL DEFAULT 0,
+    last bigint NOT NULL DEFAULT 0
 );
 CREATE TABLE documents (
     tenant text NOT NULL,
@@ -80,13 +81,26 @@ CREATE TABLE chunks (
 );
 CREATE INDEX chunks_by_document ON chunks (tenant, document);
 CREATE INDEX chunks_by_digest ON chunks (tenant, digest);
+CREATE TABLE segments (
+    tenant text NOT NULL,
+    first bigint NOT NULL,
+    last bigint NOT NULL,
+    chunks integer NOT NULL,
+    removed_chunks integer NOT NULL DEFAULT 0,
+    lengths bytea NOT NULL,
+    ids bytea,
+    removed bytea,
+    PRIMARY KEY (tenant, first)
+);
 CREATE TABLE postings (
     tenant text NOT NULL,
-    term integer NOT NULL,
-    chunk bigint NOT NULL,
-    length integer NOT NULL,
-    frequency smallint NOT NULL,
-    PRIMARY KEY (tenant, term, chunk) INCLUDE (length, frequency)
+    segment bigint NOT NULL,
+    term bigint NOT NULL,
+    terms bytea NOT NULL,
+    sizes bytea NOT NULL,
+    places bytea NOT NULL,
+    frequencies bytea NOT NULL,
+    PRIMARY KEY (tenant, segment, term)
 );
 CREATE TABLE facts (
     tenant text NOT NULL,

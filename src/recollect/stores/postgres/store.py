@@ -7,7 +7,7 @@ from dataclasses import astuple
 from typing import TYPE_CHECKING
 
 from recollect.reports import Amount, Amounts, IndexStatus
-from recollect.stores.base import Answer, Holder, KeywordPool, Near, Proposals, Store
+from recollect.stores.base import Answer, Holder, Near, Proposals, Store
 from recollect.stores.postgres.adapt import VectorParameter
 from recollect.stores.postgres.connect import (
     ConnectionLostError,
@@ -18,12 +18,13 @@ from recollect.stores.postgres.connect import (
     translated,
 )
 from recollect.stores.postgres.documents import PostgresDocuments
-from recollect.stores.postgres.keyword import ask_pool, count_terms
+from recollect.stores.postgres.keyword import ask_pool
 from recollect.stores.postgres.rows import hidden_sql, scope_condition
 from recollect.stores.postgres.schema import TABLES, require_version, version_of
+from recollect.stores.postgres.segments import disagreements
 from recollect.stores.postgres.vectors import OWN_SPACES, NearQuestion, PostgresVectors
 from recollect.stores.summary import spaces_of
-from recollect.types import ChunkKey, Scope
+from recollect.types import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -115,7 +116,7 @@ class PostgresStore(PostgresDocuments, PostgresVectors, Store):
             if audience is not None:
                 everyone = Scope(audience=audience, with_superseded=True)
                 hidden, hidden_values = hidden_sql(everyone, tenant=self._tenant)
-                seen = f"AND NOT EXISTS ({hidden} AND f.chunk = c.id)"
+                seen = f"AND NOT EXISTS (SELECT 1 {hidden} AND f.chunk = c.id)"
                 shown = "AND (d.source <> 'facts' OR c.id IS NOT NULL)"
             statement = _BY_SOURCE.format(seen=seen, shown=shown)
             rows = run(connection, statement, (*hidden_values, self._tenant)).fetchall()
@@ -149,46 +150,33 @@ class PostgresStore(PostgresDocuments, PostgresVectors, Store):
         limit: int,
         stop: Collection[str] = (),
     ) -> Proposals:
-        """Return the best chunks of both legs, all of them in one round trip.
-
-        One before it asks for the frequencies of terms, from which their weights are made here.
-        """
+        """Return the best chunks of both legs, all of them in one round trip."""
         with self._session.reading() as connection:
             condition = scope_condition(connection, scope, tenant=self._tenant)
             table = self._vector_table(connection, asked.fingerprint) if asked else None
-            corpus, has_facts = count_terms(
+            read_pool = ask_pool(
+                self._session,
                 connection,
                 terms,
                 scope=scope,
-                tenant=self._tenant,
-                kept=self._session.shared.frequencies,
+                condition=condition,
+                stop=stop,
+                limit=limit,
             )
-            if not corpus.chunks:
-                return Proposals(KeywordPool((), corpus), None)
-            with connection.pipeline():
-                stored_spaces = run(connection, OWN_SPACES, (self._tenant,))
-                pool = ask_pool(
-                    connection,
-                    terms,
-                    stop=stop,
-                    corpus=corpus,
-                    condition=condition if has_facts or not scope.is_open else None,
-                    tenant=self._tenant,
-                    limit=limit,
+            stored_spaces = run(connection, OWN_SPACES, (self._tenant,))
+            self._ask_superseded_ahead(connection, scope)
+            reads = []
+            if asked is not None:
+                vectors = map(VectorParameter, self._comparable(asked.vectors, table))
+                asks = (
+                    NearQuestion(asked.fingerprint, each, condition, scope.is_open)
+                    for each in vectors
                 )
-                reads = []
-                if asked is not None:
-                    vectors = map(VectorParameter, self._comparable(asked.vectors, table))
-                    asks = (
-                        NearQuestion(asked.fingerprint, each, condition, scope.is_open)
-                        for each in vectors
-                    )
-                    reads = [self._near(connection, each, limit=limit) for each in asks]
-            found = pool.fetchall() if pool else []
-            keyword = KeywordPool(tuple(ChunkKey(row[0]) for row in found), corpus)
-            spaces = spaces_of(stored_spaces.fetchall())
-            if asked is None:
+                reads = [self._near(connection, each, limit=limit) for each in asks]
+            keyword = read_pool()
+            if asked is None or not keyword.corpus.chunks:
                 return Proposals(keyword, None)
+            spaces = spaces_of(stored_spaces.fetchall())
             near = Near(spaces.get(asked.fingerprint), tuple(read() for read in reads))
             return Proposals(keyword, near)
 
@@ -241,13 +229,8 @@ def require_tables(address: str) -> None:
     require_version(version, location=location)
 
 
-def _number(connection: Connection, statement: str, values: tuple[object, ...]) -> int:
-    row = run(connection, statement, values).fetchone()
-    return int(row[0]) if row else 0
-
-
 def _disagreements(connection: Connection, tenant: str) -> Iterator[str]:
-    """Yield where counts or postings disagree with the chunks."""
+    """Yield where counts or segments disagree with the chunks."""
     counted = run(
         connection,
         "SELECT count(*), coalesce(sum(length), 0) FROM chunks WHERE tenant = %s",
@@ -258,11 +241,4 @@ def _disagreements(connection: Connection, tenant: str) -> Iterator[str]:
     ).fetchone()
     if counted is not None and tuple(map(int, counted)) != tuple(map(int, kept or (0, 0))):
         yield f"the totals say {kept}, the chunks {counted}"
-    lost = _number(
-        connection,
-        "SELECT count(*) FROM postings p WHERE p.tenant = %s AND NOT EXISTS "
-        "(SELECT 1 FROM chunks c WHERE c.tenant = p.tenant AND c.id = p.chunk)",
-        (tenant,),
-    )
-    if lost:
-        yield f"{lost} postings belong to no chunk"
+    yield from disagreements(connection, tenant=tenant)

@@ -8,14 +8,14 @@ from recollect.stores.postgres.connect import run
 from recollect.stores.postgres.schema import SCHEMA, space_key
 
 if TYPE_CHECKING:
-    from recollect.stores.postgres.connect import Connection, Session
+    from recollect.stores.postgres.connect import Connection, Cursor, Session
     from recollect.types import Fingerprint
 
 _ADD_TENANT = "INSERT INTO tenants (tenant) VALUES (%s) ON CONFLICT DO NOTHING"
 _DIMENSIONS = """
     SELECT atttypmod FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attname = 'vector'
 """
-_LOCK_TENANT = "SELECT 1 FROM tenants WHERE tenant = %s FOR UPDATE"
+_LOCK_TENANT = "SELECT chunks, length, last FROM tenants WHERE tenant = %s FOR UPDATE"
 
 
 def table_of(fingerprint: Fingerprint) -> str:
@@ -30,10 +30,13 @@ class TenantTables:
         self._session = session
         self._tenant = session.tenant
 
-    def _lock(self, connection: Connection) -> None:
-        """Let one transaction at a time change this tenant; others are not held up."""
+    def _lock(self, connection: Connection) -> Cursor:
+        """Let one transaction at a time change this tenant; return what reads its totals.
+
+        Others are not held up.
+        """
         run(connection, _ADD_TENANT, (self._tenant,))
-        run(connection, _LOCK_TENANT, (self._tenant,))
+        return run(connection, _LOCK_TENANT, (self._tenant,))
 
     def _vector_table(self, connection: Connection, fingerprint: Fingerprint | None) -> str | None:
         """Return the table with the vectors of a space; None if no tenant has any."""

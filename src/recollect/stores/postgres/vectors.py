@@ -10,7 +10,7 @@ from psycopg import sql
 from recollect.records import dataclass
 from recollect.stores.base import Missing, Space, VectorPool
 from recollect.stores.postgres.adapt import VectorParameter
-from recollect.stores.postgres.connect import run
+from recollect.stores.postgres.connect import count_changed, run
 from recollect.stores.postgres.near import EFFORT, index_of
 from recollect.stores.postgres.schema import SCHEMA, space_key
 from recollect.stores.postgres.tenant import TenantTables, table_of
@@ -54,6 +54,7 @@ _TEXTS = """
     FROM chunks c JOIN documents d ON d.tenant = c.tenant AND d.id = c.document
     WHERE c.tenant = %s AND c.id = ANY(%s) ORDER BY c.id
 """
+_THERE = "SELECT 1 FROM {table} WHERE tenant = %s AND digest = ANY(%s)"
 _PUT = "INSERT INTO {table} VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"
 _PUT_WORDS = "INSERT INTO word_codes VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING"
 _WORDS = """
@@ -139,30 +140,31 @@ class PostgresVectors(TenantTables):
             self._add_table(fingerprint, width)
         with self._session.writing() as connection:
             self._lock(connection)
+            keys = [bytes.fromhex(digest) for digest in digests]
+            there = (
+                run(connection, _THERE.format(table=table), (self._tenant, keys)) if keys else None
+            )
             dimensions = self._add_space(connection, fingerprint)
             width = dimensions or int(vectors.shape[-1])
             check_vectors(vectors, count=len(digests), dimensions=width, words=words)
-            if not len(digests):
+            if there is None:
                 return
             if not dimensions:
                 query = "UPDATE spaces SET dimensions = %s WHERE tenant = %s AND fingerprint = %s"
                 run(connection, query, (width, self._tenant, str(fingerprint)))
+            own = (self._tenant, str(fingerprint))
+            rows = [
+                (self._tenant, key, VectorParameter(vector))
+                for key, vector in zip(keys, vectors, strict=True)
+            ]
+            coded = zip(keys, words or (), strict=bool(words))
             with connection.cursor() as cursor:
+                cursor.executemany(_PUT.format(table=table).encode(), rows)
                 cursor.executemany(
-                    _PUT.format(table=table).encode(),
-                    [
-                        (self._tenant, bytes.fromhex(digest), VectorParameter(vector))
-                        for digest, vector in zip(digests, vectors, strict=True)
-                    ],
+                    _PUT_WORDS.encode(), [(*own, key, codes) for key, codes in coded if codes]
                 )
-                if cursor.rowcount:
-                    run(connection, _CHANGED, (cursor.rowcount, self._tenant))
-                own = (self._tenant, str(fingerprint))
-                coded = zip(digests, words or (), strict=bool(words))
-                cursor.executemany(
-                    _PUT_WORDS.encode(),
-                    [(*own, bytes.fromhex(digest), codes) for digest, codes in coded if codes],
-                )
+            if added := len(set(keys)) - len(there.fetchall()):
+                run(connection, _CHANGED, (added, self._tenant))
 
     def _add_table(self, fingerprint: Fingerprint, dimensions: int) -> None:
         """Add the table for the vectors of a space, unless there is one.
@@ -206,7 +208,7 @@ class PostgresVectors(TenantTables):
                 table = self._vector_table(connection, Fingerprint.parse(name))
                 if table:
                     statement = _DELETE.format(table=table) + (_UNUSED if is_kept else "")
-                    removed += run(connection, statement, (self._tenant,)).rowcount
+                    removed += count_changed(connection, statement, (self._tenant,))
                 if not is_kept:
                     query_gone = "DELETE FROM spaces WHERE tenant = %s AND fingerprint = %s"
                     run(connection, query_gone, (self._tenant, name))

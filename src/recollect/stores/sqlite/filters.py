@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.records import dataclass
-from recollect.stores import term_counts
+from recollect.stores.postings import holders
 from recollect.stores.sqlite.rows import hidden_sql, phrase_fields
 from recollect.stores.sqlite.segments import ids_of, places_in, segments
 from recollect.text.globs import matches_of
@@ -176,7 +176,7 @@ class Filter:
             return self._tagged[tag]
         keys: list[int] = []
         for segment in self.pieces:
-            keys += ids_of(segment)[_holders(segment, tag.terms)].tolist()
+            keys += ids_of(segment)[holders(segment, tag.terms)].tolist()
         found: set[int] = set()
         documents: set[int] = set()
         rows = self._connection.execute(_DESCRIBED, (json.dumps(keys),))
@@ -193,7 +193,7 @@ class Filter:
     def _with_phrases(self, segment: Segment, mask: Mask | None) -> Mask:
         """Return which of the chunks contain all phrases: their terms first, then their texts."""
         phrases = self._scope.phrases
-        candidates = _holders(segment, [term for phrase in phrases for term in phrase.terms])
+        candidates = holders(segment, [term for phrase in phrases for term in phrase.terms])
         if mask is not None:
             candidates &= mask
         keys = json.dumps(ids_of(segment)[candidates].tolist())
@@ -223,15 +223,3 @@ def _spread(segment: Segment, by_document: Sequence[bool]) -> Mask:
     """Return for each chunk what holds for its document."""
     mask: Mask = np.take(np.array(by_document, dtype=np.bool_), segment.column("documents"))
     return mask
-
-
-def _holders(segment: Segment, terms: Sequence[str]) -> Mask:
-    """Return which chunks contain all terms."""
-    held = np.ones(segment.chunks, dtype=np.bool_)
-    for term in dict.fromkeys(terms):
-        found = segment.find(term_counts.hash_of(term))
-        own = np.zeros(segment.chunks, dtype=np.bool_)
-        if found is not None:
-            own[slice(None) if found.places is None else found.places] = found.frequencies > 0
-        held &= own
-    return held

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.records import dataclass
-from recollect.stores.postings import LARGEST, blocks, moved
+from recollect.stores.postings import LARGEST, blocks, due, moved
 from recollect.stores.sqlite.rows import RowError
 from recollect.stores.sqlite.segments import (
     COLUMNS,
@@ -105,23 +105,13 @@ def _random() -> int:
 
 def _merge_newest(connection: apsw.Connection) -> None:
     """Merge the newest pieces as long as those of one tier fill it."""
-    while run := _due(sealed(connection)):
+    while True:
+        pieces = sealed(connection)
+        kept = [(piece.chunks, piece.chunks - piece.removed) for piece in pieces]
+        run = pieces[due(kept, SIZES.tiers) :]
+        if not run:
+            return
         _merge(connection, run)
-
-
-def _due(pieces: Sequence[Sealed]) -> Sequence[Sealed]:
-    for tier in SIZES.tiers:
-        start = len(pieces)
-        while start and pieces[start - 1].chunks < tier:
-            start -= 1
-        run = pieces[start:]
-        if len(run) > 1 and sum(map(_live, run)) >= tier:
-            return run
-    return ()
-
-
-def _live(piece: Sealed) -> int:
-    return piece.chunks - piece.removed
 
 
 def _merge(connection: apsw.Connection, pieces: Sequence[Sealed]) -> None:
@@ -209,13 +199,7 @@ def _write(
         connection.executemany(
             _PUT_BLOCK,
             [
-                (
-                    (number << TERM_BITS) + int(block.terms[0]),
-                    block.terms.tobytes(),
-                    block.sizes.tobytes(),
-                    block.places.tobytes(),
-                    block.frequencies.tobytes(),
-                )
+                ((number << TERM_BITS) + int(block.terms[0]), *block.columns())
                 for block in blocks(part, chunks=len(ids))
             ],
         )

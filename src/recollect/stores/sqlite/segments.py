@@ -55,7 +55,6 @@ REMOVED = "removed"
 """The column of bits that tell which chunks were removed; missing if none were."""
 TERM_BITS = 32
 """Bits of a block's id that are its first term; those above are its segment."""
-_BLOCK_KINDS = ("<u4", "<u4", "<u2", "u1")  # terms, sizes, places, frequencies
 _KEPT_BYTES = 128 << 20  # of columns, masks and postings that a process keeps
 _RECORD_BYTES = 500  # what keeping anything takes, about
 _LONGEST = 65_535  # a longer chunk is scored as one of this length
@@ -203,10 +202,7 @@ class Sealed:
     def _block_of(self, row: Sequence[Any]) -> PostingsBlock:
         *columns, tail = row
         check_tail(tail)
-        arrays = [
-            np.frombuffer(value, kind) for value, kind in zip(columns, _BLOCK_KINDS, strict=True)
-        ]
-        block = PostingsBlock(*arrays)
+        block = PostingsBlock.of(columns)
         block.check(chunks=self.chunks)
         return block
 

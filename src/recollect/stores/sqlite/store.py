@@ -20,9 +20,9 @@ from recollect.errors import (
     StoreReadOnlyError,
 )
 from recollect.reports import Amount, Amounts, IndexStatus
-from recollect.stores import bm25, term_counts
-from recollect.stores.base import Answer, Corpus, Holder, KeywordPool, Store
-from recollect.stores.postings import Part, best
+from recollect.stores import term_counts
+from recollect.stores.base import Answer, Holder, KeywordPool, Store
+from recollect.stores.postings import Part, choose
 from recollect.stores.sqlite import pages, schema
 from recollect.stores.sqlite.check import find_broken, find_disagreements
 from recollect.stores.sqlite.connect import (
@@ -254,17 +254,14 @@ def _keyword(
         )
         for piece, view in zip(pieces, views, strict=True)
     ]
-    chunks = sum(view.chunks for view in views)
-    length = sum(view.length for view in views)
-    counted = np.array([part.frequencies() for part in parts], dtype=np.int64)
-    held = counted.reshape(len(parts), len(asked)).sum(axis=0).tolist()
-    corpus = Corpus(
-        chunks=chunks,
-        mean_length=length / chunks if chunks else 0.0,
-        frequencies=dict(zip(asked, held, strict=True)),
+    corpus, found = choose(
+        parts,
+        asked,
+        stop=stop,
+        chunks=sum(view.chunks for view in views),
+        length=sum(view.length for view in views),
+        limit=limit,
     )
-    weights = bm25.term_weights(asked, stop=stop, corpus=corpus)
-    found = best(parts, weights=weights, corpus=corpus, limit=limit)
     ids = [piece.column("ids") for piece in pieces]
     keys = [pieces[part].first + int(ids[part][place]) for part, place in found]
     return KeywordPool(tuple(map(ChunkKey, keys)), corpus)
