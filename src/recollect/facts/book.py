@@ -160,8 +160,12 @@ class FactBook:
             source=source,
             created=now,
         )
-        if not force:
-            _refuse_secrets(fact)
+        if not force and (kinds := _secrets_of(fact)):
+            raise SecretError(
+                f"This contains a secret ({kinds}) and was not saved: facts are stored"
+                " as plain text and can be searched.",
+                action=f"{SAVE_PLACE} To save it anyway, use `--force` (in Python `force=True`).",
+            )
 
         def work(draft: Draft) -> RememberReport:
             # What others stored while this one waited for the ledger is older.
@@ -314,16 +318,6 @@ def _not_compared(remembered: RememberReport) -> tuple[str, ...]:
         return ()
     needed = "that needs an entity, a key and a value"
     return (f"It is not compared with other facts: {needed}, and it has no {missing[0]}.",)
-
-
-def _refuse_secrets(fact: Fact) -> None:
-    """Raise if a fact contains a secret: the ledger is plain text, searched and shared."""
-    if kinds := _secrets_of(fact):
-        raise SecretError(
-            f"This contains a secret ({kinds}) and was not saved: facts are stored"
-            " as plain text and can be searched.",
-            action=f"{SAVE_PLACE} To save it anyway, use `--force` (in Python `force=True`).",
-        )
 
 
 def _secrets_of(fact: Fact) -> str:

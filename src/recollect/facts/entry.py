@@ -38,7 +38,7 @@ from recollect.facts.scope import parse_scope
 from recollect.records import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     Attributes = tuple[tuple[str, str], ...]
 
@@ -111,7 +111,13 @@ def parse_entry(raw: str, *, category: str, derive: Callable[[str], str]) -> Ent
         attributes.setdefault("superseded-by", NO_SUCCESSOR)
     attributes.setdefault("category", category)
     try:
-        fact = _fact(fact_id or derive(text), text, attributes)
+        given = {
+            field.name: _READERS.get(name, str)(attributes[name])
+            for name, field in _FIELDS.items()
+            if name in attributes
+        }
+        # Each reader returns the type of its field.
+        fact = Fact(fact_id or derive(text), text, **given)  # type: ignore[arg-type]
     except UsageError as error:
         raise EntryError(f"cannot be read: {error.message} {error.action}") from error
     extra = tuple((name, value) for name, value in attributes.items() if name not in _FIELDS)
@@ -229,15 +235,6 @@ def _attributes(body: str) -> tuple[str, dict[str, str]]:
     return fact_id, found
 
 
-def _fact(fact_id: str, text: str, attributes: Mapping[str, str]) -> Fact:
-    given = {
-        field.name: _READERS.get(name, str)(attributes[name])
-        for name, field in _FIELDS.items()
-        if name in attributes
-    }
-    return Fact(fact_id, text, **given)  # type: ignore[arg-type]  # each reader returns its field
-
-
 def _number(text: str) -> float:
     try:
         return float(text)
@@ -248,18 +245,15 @@ def _number(text: str) -> float:
 
 
 def _record(fact: Fact, *, category: str, extra: Attributes) -> str:
-    pairs = [*_pairs(fact, category=category), *extra]
-    written = (f"{name}={_value(value)}" for name, value in pairs)
-    return f"<!-- {' '.join([fact.id, *written])} -->"
-
-
-def _pairs(fact: Fact, *, category: str) -> Iterator[tuple[str, str]]:
-    """Yield the attributes that differ from their defaults, and who stated the fact."""
+    """Return the comment: what differs from the defaults, and who stated the fact."""
+    parts = [fact.id]
     for name, field in _FIELDS.items():
         value = _written(getattr(fact, field.name))
         usual = category if name == "category" else _written(field.default)
         if value != usual or name == "by":
-            yield name, value
+            parts.append(f"{name}={_value(value)}")
+    parts += [f"{name}={_value(value)}" for name, value in extra]
+    return f"<!-- {' '.join(parts)} -->"
 
 
 def _written(value: object) -> str:

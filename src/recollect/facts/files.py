@@ -270,24 +270,20 @@ def _os_errors_explained(folder: Path) -> Iterator[None]:
         ) from error
 
 
-if sys.platform == "win32":
-    import msvcrt
+def _is_locked(descriptor: int) -> bool:
+    """Lock a file for this process alone; return False if another has it."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt  # noqa: PLC0415 - only there
 
-    def _try_lock(descriptor: int) -> None:
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl  # noqa: PLC0415 - not there on Windows
 
-    def _unlock(descriptor: int) -> None:
-        os.lseek(descriptor, 0, os.SEEK_SET)
-        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
-
-else:
-    import fcntl
-
-    def _try_lock(descriptor: int) -> None:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-    def _unlock(descriptor: int) -> None:
-        fcntl.flock(descriptor, fcntl.LOCK_UN)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):  # Windows raises the latter
+        return False
+    return True
 
 
 @contextmanager
@@ -297,27 +293,15 @@ def lock(file: Path, *, wait_seconds: float) -> Iterator[None]:
     The file is never deleted: a process waiting for it would then lock a file nobody else sees.
     """
     descriptor = os.open(file, _LOCK_FLAGS, 0o666)
-    try:
-        _wait(descriptor, file, wait_seconds=wait_seconds)
-        try:
-            yield
-        finally:
-            _unlock(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _wait(descriptor: int, file: Path, *, wait_seconds: float) -> None:
     until = time.monotonic() + wait_seconds
-    while True:
-        try:
-            _try_lock(descriptor)
-        except (BlockingIOError, PermissionError):  # Windows raises the latter
+    try:
+        while not _is_locked(descriptor):
             if time.monotonic() >= until:
                 raise StoreBusyError(
                     f"Another program is writing facts: it held {file} for {wait_seconds:g} s.",
                     action="Try again; the lock is released when that program ends.",
-                ) from None
+                )
             time.sleep(_POLL_SECONDS)
-        else:
-            return
+        yield
+    finally:
+        os.close(descriptor)  # also unlocks

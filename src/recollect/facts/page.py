@@ -46,6 +46,10 @@ _NESTED_INDENT = 2
 """Columns from which a bullet belongs to the one above."""
 _FIX = "Correct the line, or remove the comment to make it a plain bullet."
 _CLOSE = "Close it."
+_ABOUT = (
+    "<!-- One bullet is one fact: edit, move, delete or add bullets. The comment after a text",
+    "is what Recollect knows about it; a bullet without one is a fact as well. -->",
+)
 _PROSE = (
     "is not a fact, so searches do not find it",
     "Begin it with `- `, indent it if it continues the fact above, or move it to a note.",
@@ -177,7 +181,8 @@ def edited(page: Page, *, changed: Mapping[int, Fact | None], added: Sequence[Fa
         if not _is_below_bullet(lines):
             lines.append(ending)
     elif added:
-        lines += [line + ending for line in _heading(page.category)]
+        heading = (f"# Facts: {page.category}", "", *_ABOUT, "")
+        lines += [line + ending for line in heading]
     lines += [format_entry(fact, category=page.category) + ending for fact in added]
     return "".join(lines)
 
@@ -189,16 +194,6 @@ def _line(page: Page, placed: PlacedEntry, fact: Fact, *, ending: str) -> str:
     written = rewritten(body, placed.entry, fact, category=page.category)
     is_last = placed.end == len(page.lines)
     return written + (own_ending or ("" if is_last else ending))
-
-
-def _heading(category: str) -> tuple[str, ...]:
-    return (
-        f"# Facts: {category}",
-        "",
-        "<!-- One bullet is one fact: edit, move, delete or add bullets. The comment after a text",
-        "is what Recollect knows about it; a bullet without one is a fact as well. -->",
-        "",
-    )
 
 
 def _line_ending(lines: Sequence[str]) -> str:

@@ -85,7 +85,10 @@ def decide(
     """
     if fact.supersedes:
         ends = [chain(facts, old_id)[-1] for old_id in fact.supersedes]
-        return _requested(fact, tuple({each.id: each for each in ends}.values()))
+        others = tuple({each.id: each for each in ends}.values())
+        if fact.provenance not in EXPLICIT and any(each.provenance in EXPLICIT for each in others):
+            return Decision(Verdict.CONTRADICTS, others, _EXTRACTED)
+        return Decision(Verdict.SUPERSEDE, others, "it was requested")
     if fact.provenance not in EXPLICIT and normalised_digest(fact.text) in forgotten:
         return Decision(Verdict.FORGOTTEN, (), "it was forgotten on purpose")
     peers = [each for each in active(facts, now=now) if each.scope == fact.scope]
@@ -108,12 +111,6 @@ def contradicting(facts: Mapping[str, Fact], *, now: datetime) -> dict[str, tupl
         for fact in group
     }
     return {fact_id: others for fact_id, others in found.items() if others}
-
-
-def _requested(fact: Fact, others: tuple[Fact, ...]) -> Decision:
-    if fact.provenance not in EXPLICIT and any(each.provenance in EXPLICIT for each in others):
-        return Decision(Verdict.CONTRADICTS, others, _EXTRACTED)
-    return Decision(Verdict.SUPERSEDE, others, "it was requested")
 
 
 def _same_subject(fact: Fact, peers: list[Fact]) -> Decision | None:

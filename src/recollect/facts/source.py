@@ -55,7 +55,9 @@ class FactsSource(Source):
         A fact in one file may end a fact in another, which then must be read again.
         """
         if self._recipe is None:
-            self._recipe = self._recipe_of(self._read())
+            state = self._read()
+            flaw = _FLAWED if state.problems else ""
+            self._recipe = f"{_RULES}-{_digest(state.effects)}-{_named(self._names)}{flaw}"
         return self._recipe
 
     def find(self) -> tuple[list[Found], list[Failure]]:
@@ -110,11 +112,6 @@ class FactsSource(Source):
             recipe = known.recipe
         is_current = recipe.startswith(f"{_RULES}-") and recipe.endswith(f"-{_named(self._names)}")
         return recipe if is_current else None
-
-    def _recipe_of(self, state: LedgerState) -> str:
-        """Identify the rules, the files, and how facts of one file affect those of another."""
-        flaw = _FLAWED if state.problems else ""
-        return f"{_RULES}-{_digest(state.effects)}-{_named(self._names)}{flaw}"
 
     def _read(self) -> LedgerState:
         if self._state is None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _DEFAULTS = {each.name: each.default for each in fields(Fact)}
 _JOINED = frozenset({"tags", "supersedes"})
+_FORGOTTEN = "was forgotten, so it is not read"
 _PREVIOUS_VALUES = 8  # most by which a fact can still be found
 
 
@@ -127,7 +128,8 @@ def state_of(
             fact = placed.entry.fact
             place = Place(name, placed.first + 1, placed.end, is_plain=not placed.entry.has_record)
             if fact.id in forgotten and not place.is_plain:
-                problems.append(Problem(name, place.line, *_forgotten(fact.id)))
+                action = f"if you want it back, remove {fact.id} from memory/facts/.forgotten."
+                problems.append(Problem(name, place.line, _FORGOTTEN, f"Remove the line; {action}"))
             else:
                 entries.setdefault(fact.id, []).append((fact, place))
     facts: dict[str, Fact] = {}
@@ -220,13 +222,6 @@ def _repeated(place: Place, *, first: Place, differing: tuple[str, ...] = ()) ->
         place.line,
         f"has the id of {first.file}:{first.line} but {what}",
         "Remove one of them, or the comment of the newer one.",
-    )
-
-
-def _forgotten(fact_id: str) -> tuple[str, str]:
-    return (
-        "was forgotten, so it is not read",
-        f"Remove the line; if you want it back, remove {fact_id} from memory/facts/.forgotten.",
     )
 
 
