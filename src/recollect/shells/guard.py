@@ -107,7 +107,8 @@ class Guard:
         if found is None:
             return False
         name, port = found
-        if any(_names(given, name=name, port=port) for given in self.names):
+        named = filter(None, map(_parsed, self.names))
+        if any(own == name and at in (None, port) for own, at in named):
             return True
         if (port or _DEFAULT_PORTS["http"]) != self.port:
             return False
@@ -201,11 +202,6 @@ def _parsed(authority: str | None) -> tuple[str, int | None] | None:
     if parts is None:
         return None
     return parts["six"] or parts["name"], int(parts["port"]) if parts["port"] else None
-
-
-def _names(given: str, *, name: str, port: int | None) -> bool:
-    wanted = _parsed(given)
-    return wanted is not None and wanted[0] == name and wanted[1] in (None, port)
 
 
 def _is_address(name: str) -> bool:

@@ -199,7 +199,9 @@ class VectorCache(SqliteFile):
         count = min(max(int(surplus / (size_bytes / vectors)), 1), vectors)
         with self._writing() as connection:
             connection.execute(_DROP_OLDEST, (count,))
-        self._shrink()
+        with translated(self._path):  # gives the space back to the file system
+            for _ in self._connection.execute("PRAGMA incremental_vacuum"):
+                pass
         return count + self.trim()
 
     def _totals(self) -> tuple[int, int]:
@@ -208,12 +210,6 @@ class VectorCache(SqliteFile):
             if row is None:
                 raise RowError("the totals are missing")
             return row[0], row[1]
-
-    def _shrink(self) -> None:
-        """Return the space of deleted vectors to the file system."""
-        with translated(self._path):
-            for _ in self._connection.execute("PRAGMA incremental_vacuum"):
-                pass
 
     def _open(self) -> apsw.Connection:
         """Open or create the file; delete a damaged one, or one of another version, first.

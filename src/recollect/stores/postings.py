@@ -51,13 +51,6 @@ class Postings:
         """The size of its numbers."""
         return self.frequencies.nbytes + (0 if self.places is None else self.places.nbytes)
 
-    def holds(self, place: int) -> bool:
-        """Return whether a chunk contains the term."""
-        if self.places is None:
-            return bool(self.frequencies[place])
-        at = int(np.searchsorted(self.places, place))
-        return at < len(self.places) and int(self.places[at]) == place
-
 
 @dataclass(frozen=True, slots=True)
 class PostingsBlock:

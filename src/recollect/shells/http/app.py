@@ -82,13 +82,9 @@ def described_app(
         separate_input_output_schemas=False,
     )
     app.router.routes += [OperationRoute(each, server=state, limits=limits) for each in operations]
-    app.router.default = _not_found
+    app.router.default = error_response(UNKNOWN_PATH)
     app.add_exception_handler(405, _no_such_method)
     return app
-
-
-async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:
-    await error_response(UNKNOWN_PATH)(scope, receive, send)
 
 
 async def _no_such_method(request: Request, _error: Exception) -> Response:

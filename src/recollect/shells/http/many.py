@@ -222,16 +222,13 @@ class RequestRates:
         self._left[agent] = (left - 1, now)
 
 
-def _of_each_memory(operation: Operation) -> Operation:
-    return replace(operation, path=operation.path.replace("/api", ROOT, 1))
-
-
 # fmt: off
 _DOCUMENT = f"{ROOT}/documents/{{path}}"
 _VERSIONS = f"{ROOT}/versions/{{path}}"
 MANY_OPERATIONS = (
     *(each for each in OPERATIONS if each.path in ("/health", "/metrics", "/openapi.json")),
-    *(_of_each_memory(each) for each in OPERATIONS if each.path.startswith(_OWN)),
+    *(replace(each, path=each.path.replace("/api", ROOT, 1)) for each in OPERATIONS
+      if each.path.startswith(_OWN)),
     Operation("GET", f"{ROOT}/manifest", documents.manifest, PushedList),
     Operation("GET", _DOCUMENT, documents.get_document, PushedText),
     Operation("PUT", _DOCUMENT, documents.put_document, PushedDocument, status=201, writes=True,

@@ -10,7 +10,7 @@ from recollect.errors import RecollectError, SecretError, UsageError, WorkspaceE
 from recollect.facts.record import SAVE_PLACE, Provenance
 from recollect.shells.mcp import render
 from recollect.shells.mcp.render import path_of
-from recollect.shells.mcp.tools import SEARCH_FIELDS, parse_arguments
+from recollect.shells.mcp.tools import SEARCH_FIELDS, parse_arguments, tools_for
 from recollect.shells.parse import Location, parse_location
 from recollect.shells.scopes import VisibleScopes
 from recollect.text.days import start_of
@@ -49,10 +49,24 @@ _LOG = logging.getLogger(__name__)
 class Calls:
     """The tools of one server: a method for each, of the same name."""
 
-    def __init__(self, served: ServedMemory | HostedMemory, *, scopes: frozenset[str]) -> None:
+    def __init__(
+        self,
+        served: ServedMemory | HostedMemory,
+        *,
+        scopes: frozenset[str],
+        read_only: bool = False,
+        lists_connector_tools: bool = True,
+    ) -> None:
+        self.tools = {tool.name: tool for tool in tools_for(read_only=read_only)}
+        self._lists_connector_tools = lists_connector_tools
         self._served = served
         self._own_scope = next(iter(scopes)) if len(scopes) == 1 else GLOBAL
         self._visible = VisibleScopes(scopes)
+
+    def listed(self) -> list[Tool]:
+        """Return the tools that clients are told of."""
+        own = self.tools.values()
+        return [tool for tool in own if self._lists_connector_tools or not tool.is_for_connectors]
 
     async def call(self, tool: Tool, given: Mapping[str, object]) -> ToolResult:
         """Call a tool; a failure is a result as well."""

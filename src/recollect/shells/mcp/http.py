@@ -18,7 +18,8 @@ from recollect.shells.http.errors import error_response
 from recollect.shells.http.listen import DisconnectedError, ServerLimits, read_body, replayed
 from recollect.shells.http.many import ROOT
 from recollect.shells.http.route import ROUTE
-from recollect.shells.mcp.server import CALL_SECONDS, USAGE, McpMemory, server_of
+from recollect.shells.mcp.calls import Calls
+from recollect.shells.mcp.server import CALL_SECONDS, USAGE, server_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from recollect.shells.http.state import AnyServer, ServerState
 
 PATH = "/mcp"
-_MEMORY = "recollect.memory"  # where a request's scope holds what it may use
+_CALLS = "recollect.memory"  # where a request's scope holds what it may use
 LIMITS = ServerLimits(stop_seconds=2)
 """Clients that listen for messages never disconnect by themselves."""
 
@@ -46,15 +47,15 @@ class McpApp:
         self,
         path: str,
         server: AnyServer,
-        memory_of: Callable[[Any], McpMemory],
+        calls_of: Callable[[Any], Calls],
         *,
         instructions: str,
     ) -> None:
-        """Store the arguments; `memory_of` returns the memory of a state that `server` admits."""
+        """Store the arguments; `calls_of` returns the tools of a state that `server` admits."""
         self.path = path
         self._server = server
-        self._memory_of = memory_of
-        self._app = server_of(_memory_of, instructions=instructions).streamable_http_app(
+        self._calls_of = calls_of
+        self._app = server_of(_calls_of, instructions=instructions).streamable_http_app(
             streamable_http_path=PATH,
             stateless_http=True,
             max_request_body_size=LIMITS.body_bytes,
@@ -71,7 +72,7 @@ class McpApp:
         """Answer one request, once its body is complete."""
         scope[ROUTE] = self.path
         try:
-            memory = self._memory_of(await self._server.admit(scope))
+            calls = self._calls_of(await self._server.admit(scope))
             body = await read_body(receive, limits=LIMITS)
         except RecollectError as error:
             refused = error_response(self._server.shown(error))
@@ -79,25 +80,25 @@ class McpApp:
         except DisconnectedError:
             pass
         else:
-            own = {"path": PATH, "raw_path": PATH.encode(), "root_path": "", _MEMORY: memory}
+            own = {"path": PATH, "raw_path": PATH.encode(), "root_path": "", _CALLS: calls}
             await self._app({**scope, **own}, replayed(body, receive), send)
 
 
 def tools_of_many(server: MemoriesState) -> McpApp:
     """Return the tools of many memories: those of the memory that a token opens."""
 
-    def memory_of(state: ServerState) -> McpMemory:
+    def calls_of(state: ServerState) -> Calls:
         # As for a server of one memory: scopes are seen only if they are named.
         scopes = state.scopes.names or frozenset()
         hosted = cast("HostedMemory", state.memory)
         served = replace(hosted, scopes=scopes, call_seconds=CALL_SECONDS)
-        return McpMemory(served, scopes=scopes, read_only=state.is_read_only)
+        return Calls(served, scopes=scopes, read_only=state.is_read_only)
 
     told = f"This is the user's memory. {USAGE}"
-    return McpApp(f"{ROOT}{PATH}", server, memory_of, instructions=told)
+    return McpApp(f"{ROOT}{PATH}", server, calls_of, instructions=told)
 
 
-def _memory_of(context: ServerRequestContext[Any, Any]) -> McpMemory:
+def _calls_of(context: ServerRequestContext[Any, Any]) -> Calls:
     assert context.request is not None  # noqa: S101 - every message comes with a request
-    memory: McpMemory = context.request.scope[_MEMORY]
-    return memory
+    calls: Calls = context.request.scope[_CALLS]
+    return calls

@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 from recollect.config.paths import find_workspace
 from recollect.records import dataclass
 from recollect.shells.mcp.calls import Calls
-from recollect.shells.mcp.tools import tool_json, tools_for
+from recollect.shells.mcp.tools import tool_json
 from recollect.shells.serving import ServedMemory
 from recollect.text.safe import on_one_line
 from recollect.version import __version__
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
     from recollect.async_memory import AsyncMemory
-    from recollect.shells.hosted import HostedMemory
 
     Context = ServerRequestContext[Any, Any]
 
@@ -85,9 +84,9 @@ class McpOptions:
 
         return ServedMemory(open_memory, call_seconds=CALL_SECONDS)
 
-    def limit(self, served: ServedMemory) -> McpMemory:
+    def limit(self, served: ServedMemory) -> Calls:
         """Return what clients may use of the memory."""
-        return McpMemory(
+        return Calls(
             served,
             scopes=self.scopes,
             read_only=self.read_only,
@@ -95,47 +94,24 @@ class McpOptions:
         )
 
 
-class McpMemory:
-    """What a client may use of one memory: its tools."""
-
-    def __init__(
-        self,
-        served: ServedMemory | HostedMemory,
-        *,
-        scopes: frozenset[str],
-        read_only: bool,
-        lists_connector_tools: bool = True,
-    ) -> None:
-        self._lists_connector_tools = lists_connector_tools
-        self.tools = {tool.name: tool for tool in tools_for(read_only=read_only)}
-        self.calls = Calls(served, scopes=scopes)
-
-    def listed(self, *, structured: bool) -> list[types.Tool]:
-        """Return the tools as clients see them: those that get structured results, with schemas."""
-        return [
-            types.Tool.model_validate(tool_json(tool, structured=structured))
-            for tool in self.tools.values()
-            if self._lists_connector_tools or not tool.is_for_connectors
-        ]
-
-
-def server_of(memory_of: Callable[[Context], McpMemory], *, instructions: str) -> Server[Any]:
+def server_of(calls_of: Callable[[Context], Calls], *, instructions: str) -> Server[Any]:
     """Return a server; what a request may use is decided for each."""
 
     async def list_tools(
         context: Context, _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         structured = not _shows_one_part(context)
-        return types.ListToolsResult(tools=memory_of(context).listed(structured=structured))
+        shown = (tool_json(tool, structured=structured) for tool in calls_of(context).listed())
+        return types.ListToolsResult(tools=list(map(types.Tool.model_validate, shown)))
 
     async def call_tool(
         context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        memory = memory_of(context)
-        tool = memory.tools.get(params.name)
+        calls = calls_of(context)
+        tool = calls.tools.get(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, on_one_line(f"Unknown tool: {params.name}"))
-        result = await memory.calls.call(tool, params.arguments or {})
+        result = await calls.call(tool, params.arguments or {})
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=result.text)],
             structured_content=None if _shows_one_part(context) else result.structured,
