@@ -12,6 +12,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self
 
 from recollect.config.load import Setup
+from recollect.config.paths import agent_of
 from recollect.errors import (
     ElsewhereError,
     NotFoundError,
@@ -25,7 +26,7 @@ from recollect.ingest.spaces import held_space, space_of
 from recollect.ingest.walk import Watched, watched
 from recollect.parts import MemoryParts
 from recollect.reports import RECALL_TOKENS, RecallForm
-from recollect.stores.notes import claim
+from recollect.stores.notes import claim, former_places
 from recollect.stores.pushed import PUSHED
 from recollect.stores.registry import is_store_file, open_store
 from recollect.stores.synchronized import synchronized
@@ -101,6 +102,7 @@ class Memory:
         if others is None:
             others = {name: partial(_open_other, each) for name, each in setup.others().items()}
         self._openers = others
+        self._store = store
         self._opened: dict[str, Memory] = {}
         self.parts = MemoryParts(
             setup,
@@ -195,6 +197,19 @@ class Memory:
             options=self.config.extract,
         )
 
+    @property
+    def _project_agent(self) -> str:
+        """The agent of the main checkout, which keeps what is imported for all of them."""
+        setup = self._setup
+        return agent_of(setup.checkout.main or self.workspace, named=setup.named_agent)
+
+    @property
+    def _folders(self) -> list[Path]:
+        """The workspace, and where else conversations are held that belong to it."""
+        moved = former_places(self._store)
+        every = (self.workspace, *self._setup.checkout.others(), *moved)
+        return list(dict.fromkeys(every))
+
     @cached_property
     def _session_source(self) -> SessionSource:
         from recollect.sessions.project import ProjectOptions
@@ -203,11 +218,12 @@ class Memory:
         setup, chunk = self._setup, self.config.ingest.chunk
         places = SessionPlaces(
             workspace=setup.workspace,
+            elsewhere=self._folders[1:],
             agent=setup.named_agent,
             user_home=setup.places.user,
             environ=setup.environ,
             extra=setup.config.session_paths,
-            archive=setup.places.archive_of(setup.agent),
+            archive=setup.places.archive_of(self._project_agent),
         )
         options = ProjectOptions(tokens=chunk.tokens, overlap=chunk.overlap, zone=None)
         return SessionSource(places, options=options)
@@ -236,7 +252,7 @@ class Memory:
 
         setup = self._setup
         return AgentNotes(
-            [self.workspace],
+            self._folders,
             home=setup.places.user,
             environ=setup.environ,
             options=self.config.ingest,
@@ -544,12 +560,20 @@ class Memory:
 
 def open_memory(setup: Setup, *, models: Models | None = None) -> Memory:
     """Open the memory that settings were read for, with the models of another one if given."""
+    moved = None
+    if setup.checkout.birth and setup.is_new:
+        from recollect.config.agents import take_over_moved
+
+        moved = take_over_moved(setup)
     store, notices = open_store(
         setup.store_address, engine=setup.config.vector_engine, agent=setup.agent
     )
     if store.is_writable:
         told: list[str] = []
-        previous = store.recovering(lambda: claim(store, str(setup.workspace)), tell=told.extend)
+        workspace, birth = str(setup.workspace), setup.checkout.birth
+        previous = store.recovering(
+            lambda: claim(store, workspace, checkout=birth), tell=told.extend
+        )
         if previous == PUSHED:
             claim(store, PUSHED)
             raise ElsewhereError(
@@ -558,7 +582,9 @@ def open_memory(setup: Setup, *, models: Models | None = None) -> Memory:
             )
         if previous is not None:
             told.append(
-                f"This index was built for {previous}; it is now used for {setup.workspace}."
+                f"The memory of {moved} moved to {workspace} with its checkout."
+                if moved
+                else f"This index was built for {previous}; it is now used for {workspace}."
             )
         notices += tuple(told)
     return Memory(setup, store=store, notices=notices, purpose="recollect index", models=models)

@@ -205,7 +205,12 @@ class MemoryParts:
 
     @cached_property
     def facts(self) -> FactBook:
-        """The facts of this memory."""
+        """The facts of this memory; those of a worktree are kept in the main checkout.
+
+        Unless it has a ledger: then facts are part of what is committed on each branch.
+        """
+        if self._main and self.folder and not (self.folder / FACTS_FOLDER).exists():
+            return self._others[self._main]().facts
         from recollect.facts.book import FactBook
         from recollect.facts.ledger import Ledger
 
@@ -219,6 +224,13 @@ class MemoryParts:
         return Overview(
             self.syncer, chain=self.chain, lock=self.lock, audience=self._audience_of, now=_now
         )
+
+    @property
+    def _main(self) -> str:
+        """The name of the main checkout, if the workspace is in another one."""
+        main = self.setup.checkout.main
+        name = shown_path(main, home=self.setup.places.user) if main else ""
+        return name if name in self._others else ""
 
     def _expander(self) -> QueryExpander | None:
         if not self.config.wording.wanted:
@@ -300,7 +312,13 @@ class MemoryParts:
 
         def finish(name: str, each: StartedSearch) -> Results:
             its_own = embedded if isinstance(embedded, Degradation) else embedded.others[name]
-            return self._others[name]().finish_search(each, its_own)
+            found = self._others[name]().finish_search(each, its_own)
+            if name != self._main:
+                return found
+            # This checkout has a version of its own.
+            known = self.store.known((hit.source, hit.path) for hit in found.hits)
+            hits = (hit for hit in found.hits if (hit.source, hit.path) not in known)
+            return replace(found, hits=tuple(hits))
 
         others = {
             name: each if isinstance(each, RecollectError) else _tried(finish, name, each)
@@ -448,6 +466,7 @@ class MemoryParts:
                 for name, each in others.items()
                 if not isinstance(each, RecollectError)
             },
+            checkouts=tuple(map(str, self.setup.checkout.others())),
         )
 
     @synchronized

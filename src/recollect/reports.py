@@ -284,7 +284,7 @@ class LegsStatus:
 class Status:
     """The state of one memory: what is indexed, which provider embeds it, what is stale."""
 
-    shape = Shape(optional="also")
+    shape = Shape(optional="also checkouts")
     workspace: str
     agent: str
     index: IndexStatus
@@ -298,6 +298,8 @@ class Status:
     """Which process is bringing the index up to date now; None if none is."""
     also: Mapping[str, Amount] = field(default_factory=dict)
     """What is indexed of the memories that are searched with this one, by their names."""
+    checkouts: tuple[str, ...] = ()
+    """The same folder in other worktrees of its repository, which share conversations and facts."""
     notices: tuple[str, ...] = ()
 
 

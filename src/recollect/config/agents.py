@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.config.paths import Places, agent_of
 from recollect.errors import StoreError
 from recollect.reports import AgentStatus
-from recollect.stores.notes import workspace_of
-from recollect.stores.registry import SUFFIX, check_engine, inspect_file, remove_file
+from recollect.stores.notes import move, workspace_of
+from recollect.stores.registry import SUFFIX, check_engine, inspect_file, move_file, remove_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["check_engine", "has_agent", "list_agents", "remove_agent"]
+    from recollect.config.load import Setup
+
+__all__ = ["check_engine", "has_agent", "list_agents", "remove_agent", "take_over_moved"]
 
 
 def list_agents(environ: Mapping[str, str] | None = None) -> list[AgentStatus]:
@@ -44,6 +46,23 @@ def has_agent(agent: str, *, environ: Mapping[str, str] | None = None) -> bool:
 
     """
     return _index_of(agent, environ).is_file()
+
+
+def take_over_moved(setup: Setup) -> str | None:
+    """Give a checkout that was moved the memory it had; return where it was."""
+    places, birth = setup.places, setup.checkout.birth
+    for path in places.index_of("any").parent.glob(f"*{SUFFIX}") if birth and setup.is_new else ():
+        before = None
+        with suppress(StoreError), closing(inspect_file(path)) as store:
+            before = move(store, checkout=birth)
+        if before is None:
+            continue
+        move_file(path, setup.index)
+        for place in (places.archive_of, places.ingested_of):
+            if place(path.stem).exists() and not place(setup.agent).exists():
+                place(path.stem).rename(place(setup.agent))
+        return before
+    return None
 
 
 def _index_of(agent: str, environ: Mapping[str, str] | None) -> Path:

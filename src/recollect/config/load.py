@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
+from recollect.config.checkouts import Checkout, checkout_of
 from recollect.config.paths import PROJECT_FILE, Places, find_workspace, settings_text
 from recollect.config.schema import (
     SETTINGS,
@@ -121,6 +122,10 @@ class Setup:
     """Asked before the first texts of an index go to a server that the settings name."""
     is_above: bool = False
     """Whether the workspace is above the current folder, chosen because it is indexed."""
+    checkout: Checkout = Checkout()
+    """The other checkouts of its git repository that share its memory."""
+    is_other: bool = False
+    """Whether it is only searched with another one."""
 
     @classmethod
     def of(
@@ -155,6 +160,7 @@ class Setup:
             config,
             found.environ,
             is_above=found.is_above,
+            checkout=checkout_of(found.folder) if config.worktrees else Checkout(),
         )
 
     @classmethod
@@ -191,25 +197,33 @@ class Setup:
 
         That is its folder as it is shown: the paths of what is found there start with it.
         """
-        home = self.places.user
+        home, main = self.places.user, self.checkout.main
         found: dict[str, Callable[[], Setup]] = {}
+        if self.is_other:
+            return found
+        if main is not None:
+            found[shown_path(main, home=home)] = partial(self._other, main)
         for given in self.config.also:
             first, *below = PurePath(given).parts
             place = home.joinpath(*below) if first == "~" else self.workspace / given
             folder = Path(os.path.realpath(place))
-            if folder != self.workspace:
-                found[shown_path(folder, home=home)] = partial(self._other, folder)
+            if folder not in (self.workspace, main):
+                found[shown_path(folder, home=home)] = partial(self._check_other, folder)
         return found
 
-    def _other(self, folder: Path) -> Setup:
-        """Return the setup of another workspace, with the same models and limits."""
-        config = self.config
-        is_trusted = config.origins["also"] != str(self.workspace / PROJECT_FILE)
+    def _check_other(self, folder: Path) -> Setup:
+        """Return the setup of a workspace that the settings name, if it may be named there."""
+        is_trusted = self.config.origins["also"] != str(self.workspace / PROJECT_FILE)
         if not (is_trusted or is_inside(folder, self.workspace)):
             raise WorkspaceError(
                 f"{folder} is outside of the workspace, whose own settings name it.",
                 action=_SET_ELSEWHERE,
             )
+        return self._other(folder)
+
+    def _other(self, folder: Path) -> Setup:
+        """Return the setup of another workspace, with the same models and limits."""
+        config = self.config
         given = {
             key: config.values[key]
             for key, origin in config.origins.items()
@@ -220,11 +234,11 @@ class Setup:
             folder,
             agent=None,
             config_file=config.user_file,
-            settings={**given, "also": ()},
+            settings=given,
             environ={key: text for key, text in self.environ.items() if key not in left_out},
         )
         other.require_layout()
-        return replace(other.limited_to(self.scopes), may_send=self.may_send)
+        return replace(other.limited_to(self.scopes), may_send=self.may_send, is_other=True)
 
     def limited_to(self, scopes: Iterable[str] | None) -> Setup:
         """Return the same setup, limited to facts of these scopes; None changes nothing."""
@@ -260,7 +274,7 @@ class Setup:
     @property
     def _has_more_than_notes(self) -> bool:
         """Whether there is something to search in a workspace without notes."""
-        return bool(self.config.also) or self.config.sources != (SourceKind.MEMORY,)
+        return bool(self.others()) or self.config.sources != (SourceKind.MEMORY,)
 
     def require_notes(self) -> None:
         """Refuse to make an index where there is nothing to index.

@@ -71,6 +71,12 @@ class Config:
     also: tuple[str, ...] = setting(
         "also", (), paths, "other workspaces to search with this one, each with its own index"
     )
+    worktrees: bool = setting(
+        "worktrees",
+        True,
+        switch,
+        "share conversations, facts and main notes between the worktrees of a git repository",
+    )
     sync_on_search: bool = setting(
         "sync.on_search", True, switch, "bring the index up to date before a search"
     )

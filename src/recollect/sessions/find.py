@@ -340,8 +340,10 @@ def title_of(found: FoundTranscript) -> str:
     return flatten(string(row, "title") or string(row, "name"))
 
 
-def is_of_workspace(found: FoundTranscript, *, workspace: Path, agent: str | None) -> bool:
-    """Return whether a transcript is part of a workspace's memory.
+def is_of_workspace(
+    found: FoundTranscript, workspaces: Sequence[Path], *, agent: str | None
+) -> bool:
+    """Return whether a transcript is part of the memory of these workspaces.
 
     An OpenClaw transcript is if its agent is the given one. Without an agent, and for the other
     formats, it is if the conversation took place in the workspace or below it. The file is opened
@@ -349,7 +351,7 @@ def is_of_workspace(found: FoundTranscript, *, workspace: Path, agent: str | Non
     """
     if found.agent is not None and agent is not None:
         return found.agent.casefold() == agent.casefold()
-    places = (workspace.absolute(), workspace.resolve())
+    places = [place for each in workspaces for place in (each.absolute(), each.resolve())]
     slugs = [slug_of(place) for place in places]
     is_claude = found.format is TranscriptFormat.CLAUDE_CODE
     project = found.file.parent.name

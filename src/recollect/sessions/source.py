@@ -31,7 +31,7 @@ from recollect.text.terms import TERMS_VERSION
 from recollect.types import SourceKind, Stat
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from recollect.sessions.find import FoundTranscript
     from recollect.sessions.transcript import Transcript, TranscriptReader
@@ -92,6 +92,8 @@ class SessionPlaces:
     """The memory whose conversations are looked for, and the places to look."""
 
     workspace: Path
+    elsewhere: Sequence[Path]
+    """Other folders whose conversations are of the same project."""
     agent: str | None
     """OpenClaw agent, if one was named; otherwise the folder of a conversation decides."""
     user_home: Path
@@ -157,9 +159,8 @@ class SessionSource(Source):
             if copy is not None and copy.stat.size_bytes >= each.stat.size_bytes:
                 continue
             try:
-                belongs_here = is_of_workspace(
-                    each, workspace=self._places.workspace, agent=self._places.agent
-                )
+                places = (self._places.workspace, *self._places.elsewhere)
+                belongs_here = is_of_workspace(each, places, agent=self._places.agent)
             except OSError as error:
                 reason = f"cannot be read: {error.strerror}"
                 failures.append(Failure(str(each.file), reason, "Make it readable."))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from recollect.types import Fingerprint
 
 WORKSPACE = "workspace"
+_CHECKOUT = "checkout"
+_FORMER = "former "
 
 
 def workspace_of(store: Store) -> str | None:
@@ -18,13 +21,32 @@ def workspace_of(store: Store) -> str | None:
     return store.meta(WORKSPACE).get(WORKSPACE)
 
 
-def claim(store: Store, workspace: str) -> str | None:
-    """Record the workspace a store belongs to; return the previous one if it differs."""
+def claim(store: Store, workspace: str, *, checkout: str = "") -> str | None:
+    """Record the workspace a store belongs to; return the previous one if it differs.
+
+    `checkout` tells by what it is known after it was moved.
+    """
+    if checkout and store.meta(_CHECKOUT).get(_CHECKOUT) != checkout:
+        store.put_meta(_CHECKOUT, checkout)
     previous = workspace_of(store)
     if previous == workspace:
         return None
     store.put_meta(WORKSPACE, workspace)
     return previous
+
+
+def move(store: Store, *, checkout: str) -> str | None:
+    """Return where a workspace was, if its checkout is this one and it is gone from there."""
+    before = workspace_of(store)
+    if before is None or store.meta(_CHECKOUT).get(_CHECKOUT) != checkout or Path(before).exists():
+        return None
+    store.put_meta(f"{_FORMER}{before}", before)
+    return before
+
+
+def former_places(store: Store) -> list[Path]:
+    """Return where the workspace of a store was before it was moved."""
+    return [Path(each) for each in store.meta(_FORMER).values()]
 
 
 def batches(store: Store, fingerprint: Fingerprint) -> dict[str, frozenset[str]]:

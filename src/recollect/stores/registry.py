@@ -7,7 +7,7 @@ store it uses.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
@@ -126,6 +126,13 @@ def remove_file(path: Path) -> bool:
     for suffix in _SIDE_FILES:
         path.with_name(path.name + suffix).unlink(missing_ok=True)
     return was_there
+
+
+def move_file(path: Path, to: Path) -> None:
+    """Rename a store's file with its side files."""
+    for suffix in _SIDE_FILES:
+        with suppress(FileNotFoundError):
+            path.with_name(path.name + suffix).rename(to.with_name(to.name + suffix))
 
 
 def is_store_file(path: str) -> bool:

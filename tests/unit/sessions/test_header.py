@@ -80,7 +80,7 @@ def test_a_transcript_belongs_to_the_workspace_it_was_held_in_or_to_the_agent(
 ) -> None:
     transcript = found(write(tmp_path / path, text), TranscriptFormat(form))
 
-    assert expected is is_of_workspace(transcript, workspace=Path(GARDEN), agent=agent)
+    assert expected is is_of_workspace(transcript, [Path(GARDEN)], agent=agent)
 
 
 def test_a_workspace_behind_a_link_is_the_one_it_leads_to(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_workspace_behind_a_link_is_the_one_it_leads_to(tmp_path: Path) -> Non
         rollout = write(tmp_path / f"{number}.jsonl", CODEX_ROW.format(folder))
         transcript = found(rollout, TranscriptFormat.CODEX)
 
-        assert is_of_workspace(transcript, workspace=tmp_path / "link", agent=None)
+        assert is_of_workspace(transcript, [tmp_path / "link"], agent=None)
 
 
 def test_a_file_is_not_opened_when_its_place_decides(tmp_path: Path) -> None:
@@ -98,15 +98,9 @@ def test_a_file_is_not_opened_when_its_place_decides(tmp_path: Path) -> None:
     gone = tmp_path / "agents/main/sessions/gone.jsonl"
     other = tmp_path / "-somewhere-else/gone.jsonl"
 
-    assert is_of_workspace(
-        found(gone, TranscriptFormat.OPENCLAW), workspace=workspace, agent="main"
-    )
-    assert not is_of_workspace(
-        found(gone, TranscriptFormat.OPENCLAW), workspace=workspace, agent="ops"
-    )
-    assert not is_of_workspace(
-        found(other, TranscriptFormat.CLAUDE_CODE), workspace=workspace, agent=None
-    )
+    assert is_of_workspace(found(gone, TranscriptFormat.OPENCLAW), [workspace], agent="main")
+    assert not is_of_workspace(found(gone, TranscriptFormat.OPENCLAW), [workspace], agent="ops")
+    assert not is_of_workspace(found(other, TranscriptFormat.CLAUDE_CODE), [workspace], agent=None)
 
 
 def test_a_folder_beside_the_workspace_with_the_slug_of_one_in_it_is_told_apart(
@@ -122,9 +116,5 @@ def test_a_folder_beside_the_workspace_with_the_slug_of_one_in_it_is_told_apart(
         tmp_path / "2" / slug_of(workspace / "two") / "c.jsonl", row.format(tmp_path / "app-two")
     )
 
-    assert is_of_workspace(
-        found(inside, TranscriptFormat.CLAUDE_CODE), workspace=workspace, agent=None
-    )
-    assert not is_of_workspace(
-        found(beside, TranscriptFormat.CLAUDE_CODE), workspace=workspace, agent=None
-    )
+    assert is_of_workspace(found(inside, TranscriptFormat.CLAUDE_CODE), [workspace], agent=None)
+    assert not is_of_workspace(found(beside, TranscriptFormat.CLAUDE_CODE), [workspace], agent=None)

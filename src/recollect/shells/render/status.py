@@ -43,6 +43,8 @@ def status_text(status: Status) -> Iterator[Line]:
     configured = f"(configured: {provider.requested})"
     for name, amount in status.also.items():
         yield f"Also       {name}: {_size(amount)}", ""
+    if status.checkouts:
+        yield f"Worktrees  {', '.join(status.checkouts)}", ""
     yield f"Provider   {provider.name or 'none'} {configured}{model}", ""
     yield from _skipped_text(provider.skipped)
     counts = f"{vector.chunks} chunks embedded, {vector.pending} waiting"

@@ -1,0 +1,92 @@
+"""Finds the checkouts of one git repository: its worktrees, and where a checkout was before.
+
+Git itself is not run. Threat: what a stranger's folder calls its repository is the user's other
+one, whose memory it would join. So a worktree counts only if the folder of the repository names it
+back, and no link is followed to the repository.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from itertools import islice
+from pathlib import Path
+
+from recollect.records import dataclass
+from recollect.text.confined import read_regular
+
+_MAX_BYTES = 16 * 1024
+_MOST_WORKTREES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """Where a workspace is in the checkouts of its repository; nowhere by default."""
+
+    workspace: Path = Path()
+    root: Path = Path()
+    """The checkout that it is in."""
+    repository: Path | None = None
+    """The git folder that all checkouts have in common; None outside of a repository."""
+    main: Path | None = None
+    """The same folder in the main checkout; None in that one, or if there is none."""
+    birth: str = ""
+    """What stays the same if the checkout is moved, and no other checkout has; empty if unknown."""
+
+    def others(self) -> list[Path]:
+        """Return the same folder in every other checkout, the main one first."""
+        if self.repository is None:
+            return []
+        worktrees = islice((self.repository / "worktrees").glob("*/gitdir"), _MOST_WORKTREES)
+        linked = (Path(os.path.realpath(each.parent / _text(each))).parent for each in worktrees)
+        below = self.workspace.relative_to(self.root)
+        same = sorted(
+            each / below
+            for each in linked
+            if each != self.root and (its := _git_folder(each)) and its[1] == self.repository
+        )
+        return [self.main, *same] if self.main else same
+
+
+def checkout_of(workspace: Path) -> Checkout:
+    """Look where a workspace is."""
+    above = (workspace, *workspace.parents)
+    root = next((each for each in above if os.path.lexists(each / ".git")), None)
+    found = root and _git_folder(root)
+    if not (root and found):
+        return Checkout()
+    git, repository = found
+    below = workspace.relative_to(root)
+    config = _text(repository / "config")
+    is_bare = re.search(r"^\s*bare\s*=\s*true", config, re.MULTILINE)
+    has_main = git != repository and repository.name == ".git" and not is_bare
+    written_once = git / ("description" if git == repository else "commondir")
+    made = written_once.stat().st_mtime_ns if written_once.exists() else None
+    return Checkout(
+        workspace,
+        root,
+        repository,
+        main=repository.parent / below if has_main else None,
+        birth=f"{made} {below}" if made else "",
+    )
+
+
+def _git_folder(root: Path) -> tuple[Path, Path] | None:
+    """Return the git folder of a checkout and that of its repository, if both name each other."""
+    mark = root / ".git"
+    if mark.is_dir() and not mark.is_symlink():
+        real = Path(os.path.realpath(mark))
+        return real, real
+    given = _text(mark)
+    git = Path(os.path.realpath(root / given.removeprefix("gitdir:").strip()))
+    names_back = os.path.realpath(git / _text(git / "gitdir")) == os.path.realpath(mark)
+    if given.startswith("gitdir:") and git.parent.name == "worktrees" and names_back:
+        return git, git.parent.parent
+    return None
+
+
+def _text(file: Path) -> str:
+    try:
+        return read_regular(file, max_bytes=_MAX_BYTES).decode().strip()
+    except (OSError, ValueError):
+        return ""
