@@ -19,9 +19,8 @@ from recollect.facts.files import FACTS_FOLDER
 from recollect.facts.scope import audience_of
 from recollect.facts.source import FactsSource
 from recollect.ingest.fill import Embedder
-from recollect.ingest.spaces import Budget, held_space
+from recollect.ingest.spaces import Budget, cache_status_of, held_space
 from recollect.ingest.sync import Syncer, SyncOptions, rebuilds
-from recollect.ingest.vectors import cache_status_of
 from recollect.ingest.walk import roots
 from recollect.providers.chain import Chain
 from recollect.providers.registry import open_chat

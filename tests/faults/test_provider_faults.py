@@ -19,8 +19,7 @@ from recollect.errors import (
     VectorsRejectedError,
 )
 from recollect.ingest.embed import embed_missing
-from recollect.ingest.spaces import Budget, VectorSpace
-from recollect.ingest.vectors import CachedVectors
+from recollect.ingest.spaces import Budget, CachedVectors, VectorSpace
 from recollect.providers.base import Limits
 from recollect.stores.base import SpaceTexts
 from recollect.stores.ram import RamStore

@@ -38,7 +38,7 @@ from recollect.types import Degradation, Role, Step, digest_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from recollect.ingest.vectors import CachedVectors
+    from recollect.ingest.spaces import CachedVectors
     from recollect.providers.base import Provider
     from recollect.stores.base import Store
     from recollect.types import Fingerprint, Progress, Vector
@@ -131,11 +131,11 @@ class _BatchRun:
             raise silent[-1]
 
     def _visit(self, batch: str, digests: frozenset[str]) -> None:
-        state = self.batches.look(batch)
-        if not state.is_over:
+        file = self.batches.look(batch)
+        if file is None:
             return
         found = {
-            digest: vector for digest, vector in self.batches.collect(state) if digest in digests
+            digest: vector for digest, vector in self.batches.collect(file) if digest in digests
         }
         if found:
             self.vectors.put(list(found), np.stack(list(found.values())))
@@ -186,16 +186,6 @@ class _BatchRun:
             self.progress(Step("embed", done, self.total))
 
 
-@dataclass(frozen=True, slots=True)
-class BatchState:
-    """A batch as the vendor describes it."""
-
-    is_over: bool
-    name: str = ""
-    vectors: str = ""
-    """The file of results; empty while, or if, there is none."""
-
-
 def batch_api(provider: Provider) -> OpenAiBatches | None:
     """Return the Batch API of a provider's vendor; None if it has none."""
     if not isinstance(provider, RemoteProvider):
@@ -228,28 +218,31 @@ class OpenAiBatches:
         content = b"".join(json.dumps(line).encode("ascii") + b"\n" for line in lines)
         call = self._submission(self._upload(content))
         response = self._provider.sender().post(call.path, call.body, patience=_ONCE)
-        return self._described(response).name
+        return self._described(response)[0]
 
-    def look(self, batch: str) -> BatchState:
-        """Return the state of a batch; one that the vendor no longer knows is over."""
-        raw = self._get(f"batches/{batch}")
-        return BatchState(is_over=True) if raw is None else self._described(raw)
+    def look(self, batch: str) -> str | None:
+        """Return the file of results once a batch is over, or unknown: empty if it has none."""
+        found = self._get(f"batches/{batch}")
+        if found is None:
+            return ""
+        _, status, file = self._described(found)
+        return file if status in _OVER else None
 
-    def collect(self, state: BatchState) -> Iterator[tuple[str, Vector]]:
+    def collect(self, file: str) -> Iterator[tuple[str, Vector]]:
         """Yield the vectors of a finished batch by digest; texts that got none are left out."""
-        path = f"files/{state.vectors}/content"
-        content = self._get(path, is_json=False) if state.vectors else None
+        content = self._get(f"files/{file}/content", is_json=False) if file else None
         rows = content.splitlines() if isinstance(content, bytes) else []
         try:
             lines = [json.loads(row) for row in rows if row.strip()]
         except ValueError as error:
             raise self._unexpected("a file that is not JSON lines") from error
         for line in lines:
-            digest, response = _pick_text(line, "custom_id"), _pick(line, "response", "body")
+            # A text that was refused has no vector in its answer.
             with contextlib.suppress(
                 KeyError, TypeError, IndexError, ValueError, VectorsRejectedError
             ):
-                yield digest, self._provider.check(self._provider.api.read(response), count=1)[0]
+                vectors = self._provider.api.read(line["response"]["body"])
+                yield str(line["custom_id"]), self._provider.check(vectors, count=1)[0]
 
     def _get(self, path: str, *, is_json: bool = True) -> object:
         """Return what is at a path; None if the vendor has nothing there."""
@@ -284,7 +277,7 @@ class OpenAiBatches:
             headers={"content-type": f"multipart/form-data; boundary={boundary}"},
             patience=FOR_INDEXING,
         )
-        file = _pick_text(uploaded, "id")
+        file = _text_in(uploaded, "id")
         if not file:
             raise self._unexpected("no file name")
         return file
@@ -305,16 +298,14 @@ class OpenAiBatches:
             },
         )
 
-    def _described(self, description: object) -> BatchState:
-        """Read the vendor's description of a batch."""
-        name, status = _pick_text(description, "id"), _pick_text(description, "status")
+    def _described(self, description: object) -> tuple[str, str, str]:
+        """Return name, status and file of results in the vendor's description of a batch."""
+        name, status, file = (
+            _text_in(description, field) for field in ("id", "status", "output_file_id")
+        )
         if not name or not status:
             raise self._unexpected("something else")
-        return BatchState(
-            name=name,
-            is_over=status in _OVER,
-            vectors=_pick_text(description, "output_file_id"),
-        )
+        return name, status, file
 
 
 class VoyageBatches(OpenAiBatches):
@@ -350,14 +341,7 @@ def _sendable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _pick(value: object, *names: str) -> object:
-    """Return what is under the nested names; None if nothing is."""
-    for name in names:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
-
-
-def _pick_text(value: object, *names: str) -> str:
-    """Return the text under the names; empty if there is none."""
-    found = _pick(value, *names)
+def _text_in(value: object, name: str) -> str:
+    """Return the text under a name; empty if there is none."""
+    found = value.get(name) if isinstance(value, dict) else None
     return found if isinstance(found, str) else ""

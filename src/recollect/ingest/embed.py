@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from recollect.ingest.spaces import Budget, VectorSpace
-    from recollect.ingest.vectors import CachedVectors
+    from recollect.ingest.spaces import Budget, CachedVectors, VectorSpace
     from recollect.providers.base import Limits, Provider
     from recollect.stores.base import Missing, Store
     from recollect.types import Background, Progress, Vector, Vectors

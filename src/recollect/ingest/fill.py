@@ -14,8 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recollect.errors import ProviderError
-from recollect.ingest.spaces import held_space, space_of
-from recollect.ingest.vectors import CachedVectors
+from recollect.ingest.spaces import CachedVectors, held_space, space_of
 from recollect.records import dataclass
 from recollect.reports import Embedded
 from recollect.stores import notes

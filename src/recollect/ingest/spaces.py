@@ -1,4 +1,4 @@
-"""The vector space of a memory: who fills it, which texts belong to it, and how much is done now.
+"""The vector space of a memory: who fills it, with which texts, how much now, and from which cache.
 
 A text that the model does not read has no vector: keywords find it.
 """
@@ -6,20 +6,29 @@ A text that the model does not read has no vector: keywords find it.
 from __future__ import annotations
 
 import time
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
+
+from recollect.errors import StoreError
 from recollect.providers.base import READS_ENOUGH
 from recollect.records import dataclass
 from recollect.stores.base import SpaceTexts, published_in
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import date
     from pathlib import Path
 
     from recollect.providers.base import Provider
     from recollect.providers.chain import Chain
+    from recollect.reports import CacheStatus
     from recollect.stores.base import Store
-    from recollect.types import Fingerprint
+    from recollect.stores.cache import VectorCache
+    from recollect.types import Background, Fingerprint, Vector, Vectors
+
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,3 +102,77 @@ def held_space(store: Store, *, chain: Chain) -> Fingerprint | None:
             return published
         begun = (each for each in chain.spaces() if each in spaces)
         return next((each for each in begun if store.status(SpaceTexts(each)).vectors), None)
+
+
+@dataclass(slots=True)
+class CachedVectors:
+    """Where the vectors of one space are looked up first, and stored.
+
+    A cache that fails costs a second embedding some day, not the run: it is left out and reported.
+    """
+
+    store: Store
+    fingerprint: Fingerprint
+    cache: VectorCache | None
+    today: date
+    notice: str | None = field(default=None, init=False)
+    """Why the cache was left out."""
+
+    def reuse(self, digests: Sequence[str]) -> frozenset[str]:
+        """Store the vectors that the cache holds of these texts; return their digests."""
+
+        def look(cache: VectorCache) -> dict[str, tuple[Vector, bytes]]:
+            return cache.get(self.fingerprint, digests=digests, today=self.today)
+
+        found = self._asked(look) or {}
+        if found:
+            self.store.put_vectors(
+                self.fingerprint,
+                digests=list(found),
+                vectors=np.stack([vector for vector, _ in found.values()]),
+                words=[codes for _, codes in found.values()],
+            )
+        return frozenset(found)
+
+    def put(
+        self, digests: Sequence[str], vectors: Vectors, words: Sequence[bytes] | None = None
+    ) -> None:
+        """Store vectors that were just embedded, and word codes if there are some."""
+        space = self.fingerprint
+        self.store.put_vectors(space, digests=digests, vectors=vectors, words=words)
+        self._asked(
+            lambda cache: cache.put(
+                space, digests=digests, vectors=vectors, today=self.today, words=words
+            )
+        )
+
+    def background(self) -> Background | None:
+        """Return the background that the cache holds."""
+        return self._asked(lambda cache: cache.background(self.fingerprint))
+
+    def cache_background(self, background: Background) -> None:
+        """Cache a background that was just measured."""
+        self._asked(lambda cache: cache.put_background(self.fingerprint, background))
+
+    def trim(self) -> None:
+        """Keep the cache within its size limit."""
+        self._asked(lambda cache: cache.trim())
+
+    def _asked(self, work: Callable[[VectorCache], Answer]) -> Answer | None:
+        """Return what the cache answers; None if there is none, or it fails."""
+        if self.cache is None:
+            return None
+        try:
+            return work(self.cache)
+        except StoreError as error:
+            self.cache = None
+            self.notice = f"The embedding cache was left out: {error.message}"
+            return None
+
+
+def cache_status_of(cache: VectorCache | None) -> tuple[CacheStatus | None, tuple[str, ...]]:
+    """Return how full a cache is, or a notice of why that cannot be told."""
+    try:
+        return (None if cache is None else cache.status()), ()
+    except StoreError as error:
+        return None, (f"The embedding cache cannot be read: {error.message} {error.action}",)

@@ -17,8 +17,8 @@ from recollect.errors import (
     ProviderSetupError,
     QuotaError,
 )
-from recollect.ingest.batches import BatchState, embed_by_batch
-from recollect.ingest.vectors import CachedVectors
+from recollect.ingest.batches import embed_by_batch
+from recollect.ingest.spaces import CachedVectors
 from recollect.stores import notes
 from recollect.stores.base import SpaceTexts
 from recollect.stores.ram import RamStore
@@ -67,18 +67,16 @@ class RamBatches:
         self.handed_in.update(texts.values())
         return name
 
-    def look(self, batch: str) -> BatchState:
+    def look(self, batch: str) -> str | None:
         if error := self.look_error(batch):
             raise error
         if not self.is_over:
-            return BatchState(is_over=False)
-        if self.failing(batch) or batch not in self.batches:
-            return BatchState(is_over=True)
-        return BatchState(is_over=True, vectors=batch)
+            return None
+        return "" if self.failing(batch) or batch not in self.batches else batch
 
-    def collect(self, state: BatchState) -> Iterator[tuple[str, Vector]]:
+    def collect(self, file: str) -> Iterator[tuple[str, Vector]]:
         yield "a stranger's digest", np.ones(4, dtype=np.float32)
-        for digest, text in self.batches.get(state.vectors, {}).items():
+        for digest, text in self.batches.get(file, {}).items():
             if text not in self.silent:
                 vector = np.zeros(4, dtype=np.float32)
                 vector[len(text) % 4] = 1
@@ -208,8 +206,8 @@ def test_a_run_killed_while_collecting_is_resumed_and_hands_nothing_in_twice(
 ) -> None:
     whole = desk.vendor.collect
 
-    def broken(state: BatchState) -> Iterator[tuple[str, Vector]]:
-        for place, outcome in enumerate(whole(state)):
+    def broken(file: str) -> Iterator[tuple[str, Vector]]:
+        for place, outcome in enumerate(whole(file)):
             if place == 3:
                 raise KilledError
             yield outcome
