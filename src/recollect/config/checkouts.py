@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 
 from recollect.records import dataclass
-from recollect.text.confined import read_regular
+from recollect.text.confined import read_inside
 
 _MAX_BYTES = 16 * 1024
 _MOST_WORKTREES = 64
@@ -38,7 +38,10 @@ class Checkout:
         if self.repository is None:
             return []
         worktrees = islice((self.repository / "worktrees").glob("*/gitdir"), _MOST_WORKTREES)
-        linked = (Path(os.path.realpath(each.parent / _text(each))).parent for each in worktrees)
+        linked = (
+            Path(os.path.realpath(each.parent / _text(each, self.repository))).parent
+            for each in worktrees
+        )
         below = self.workspace.relative_to(self.root)
         same = sorted(
             each / below
@@ -57,11 +60,11 @@ def checkout_of(workspace: Path) -> Checkout:
         return Checkout()
     git, repository = found
     below = workspace.relative_to(root)
-    config = _text(repository / "config")
+    config = _text(repository / "config", repository)
     is_bare = re.search(r"^\s*bare\s*=\s*true", config, re.MULTILINE)
     has_main = git != repository and repository.name == ".git" and not is_bare
     written_once = git / ("description" if git == repository else "commondir")
-    made = written_once.stat().st_mtime_ns if written_once.exists() else None
+    made = written_once.lstat().st_mtime_ns if os.path.lexists(written_once) else None
     return Checkout(
         workspace,
         root,
@@ -74,19 +77,20 @@ def checkout_of(workspace: Path) -> Checkout:
 def _git_folder(root: Path) -> tuple[Path, Path] | None:
     """Return the git folder of a checkout and that of its repository, if both name each other."""
     mark = root / ".git"
-    if mark.is_dir() and not mark.is_symlink():
-        real = Path(os.path.realpath(mark))
-        return real, real
-    given = _text(mark)
+    if mark.is_symlink():
+        return None
+    if mark.is_dir():
+        return mark, mark
+    given = _text(mark, root)
     git = Path(os.path.realpath(root / given.removeprefix("gitdir:").strip()))
-    names_back = os.path.realpath(git / _text(git / "gitdir")) == os.path.realpath(mark)
-    if given.startswith("gitdir:") and git.parent.name == "worktrees" and names_back:
-        return git, git.parent.parent
-    return None
+    if not given.startswith("gitdir:") or git.parent.name != "worktrees":
+        return None
+    names_back = os.path.realpath(git / _text(git / "gitdir", git)) == str(mark)
+    return (git, git.parent.parent) if names_back else None
 
 
-def _text(file: Path) -> str:
+def _text(file: Path, inside: Path) -> str:
     try:
-        return read_regular(file, max_bytes=_MAX_BYTES).decode().strip()
+        return read_inside(file, inside, max_bytes=_MAX_BYTES).decode().replace("\0", "").strip()
     except (OSError, ValueError):
         return ""
