@@ -128,9 +128,8 @@ _RULES: tuple[tuple[Callable[[Evidence, int], bool], float], ...] = (
     (_asks_nothing, 0.0),
     (lambda evidence, _: bool(evidence.question.absent), 0.0),
     (lambda evidence, _: bool(evidence.unknown_identifiers), 0.0),
-    (_is_guess, 0.0),
 )
-"""What decides whatever the legs say; the first that applies."""
+"""What decides whatever the legs and the reader say; the first that applies."""
 
 
 def confidence(evidence: Evidence, ranking: Ranking, *, best: int | None) -> float:
@@ -140,4 +139,6 @@ def confidence(evidence: Evidence, ranking: Ranking, *, best: int | None) -> flo
     for applies, value in _RULES:
         if applies(evidence, best):
             return value
+    if ranking.probability is None and _is_guess(evidence, best):
+        return 0.0
     return likelihood(evidence, ranking)

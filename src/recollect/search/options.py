@@ -26,7 +26,7 @@ HYDE = "hyde"
 """Names a missing made-up answer in `degraded`."""
 EXPAND = "expand"
 """Names missing rewordings in `degraded`."""
-_LEAST_POOL = 200  # so that the first results do not change with how many are asked for
+_LEAST_POOL = 100  # so that the first results do not change with how many are asked for
 
 
 @dataclass(frozen=True, slots=True)

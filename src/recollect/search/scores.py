@@ -13,7 +13,6 @@ exact matches.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -47,13 +46,8 @@ EVIDENCE_PER_WORD_DEVIATION = 0.06
 """What one deviation of the words' match weighs."""
 CONTEXT_SHARE = 0.3
 """How much of a chunk's cosine is its document's."""
-CHANCE_CHUNKS = 300
-"""Below this many chunks shared words count in full; above, chance matches are discounted."""
-CHANCE_LOSS = 0.1
-"""What keyword evidence loses where the words were compared, too, for each e-fold of chunks."""
-LEAST_OF_KEYWORD = 0.3
 COINCIDENCE = 0.01
-"""What keyword evidence loses in any memory where the words were compared: all texts share some."""
+"""What keyword evidence loses where the words were compared, too: all texts share some."""
 LONGEST_BOUND = 70.0
 """The most that a question says of one thing, as a bound of BM25: a longer message says several."""
 DATE_EVIDENCE = 0.15
@@ -94,23 +88,19 @@ class KeywordScores(LegScores):
 
     bound: float = 1.0
     """The score of a chunk that is about nothing but the query."""
-    memory_chunks: int = 0
-    """How many chunks were searched."""
 
     def worth(self, *, beside_words: bool) -> Floats:
         """Return the worth of the shared part of the query's information.
 
-        Where words were compared, too, it is less in a large memory, in a long message as much as
-        in a question of ordinary length, and nothing if it is as little as any two texts share.
+        Where words were compared, too, it is in a long message as much as in a question of ordinary
+        length, and nothing if it is as little as any two texts share.
         """
         if not self.bound:
             return np.zeros_like(self.raw)
         evidence: Floats = (self.raw / self.bound) ** COINCIDENCE_POWER
         if beside_words:
-            times = max(self.memory_chunks, CHANCE_CHUNKS) / CHANCE_CHUNKS
-            share = max(LEAST_OF_KEYWORD, 1.0 - CHANCE_LOSS * math.log(times))
             length = (max(self.bound, LONGEST_BOUND) / LONGEST_BOUND) ** COINCIDENCE_POWER
-            evidence = np.maximum(np.minimum(evidence * length, 1.0) * share - COINCIDENCE, 0.0)
+            evidence = np.maximum(np.minimum(evidence * length, 1.0) - COINCIDENCE, 0.0)
         return np.where(self.present, evidence, 0.0)
 
 

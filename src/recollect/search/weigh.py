@@ -67,7 +67,7 @@ def weigh(pools: Pools, *, store: Store) -> Evidence:
     legs: dict[Leg, LegScores] = {}
     if pools.keyword.keys:
         raw, bound = bm25(loaded, question=words, corpus=corpus)
-        legs[KEYWORD] = KeywordScores(raw, raw > 0, bound=bound, memory_chunks=corpus.chunks)
+        legs[KEYWORD] = KeywordScores(raw, raw > 0, bound=bound)
     vector = _weigh_vectors(pools.near, loaded=loaded) if pools.near else None
     if vector is not None:
         legs[VECTOR] = vector

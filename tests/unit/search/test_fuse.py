@@ -289,22 +289,6 @@ def test_words_that_match_better_are_evidence_beside_the_cosine() -> None:
     )
 
 
-def test_shared_words_count_less_in_a_large_memory_if_words_were_compared() -> None:
-    compared = worded([0.4], [0.5])
-    for vector_leg, chunks, share in (
-        (compared, 300, 1.0),
-        (compared, 3000, 1 - 0.1 * math.log(10)),
-        (compared, 10**9, 0.3),
-        (vector(0.4), 3000, 1.0),
-    ):
-        legs = {KEYWORD: replace(keyword(4.0), memory_chunks=chunks), VECTOR: vector_leg}
-
-        evidence = fuse(legs, options=FusionOptions()).normalised[KEYWORD]
-
-        coincidence = 0.01 if vector_leg is compared else 0.0
-        assert [share * 0.4**1.5 - coincidence] == pytest.approx(evidence.tolist())
-
-
 def test_a_long_message_is_weighed_like_a_question_about_one_of_its_things() -> None:
     long = keyword(21.0, bound=140.0)
 
