@@ -11,7 +11,7 @@ from tests.http.servers import inside
 from tests.support.waiting import wait_until
 
 from recollect.shells.http.server import ServeOptions
-from recollect.shells.http.state import Metrics, family
+from recollect.shells.http.state import Metrics, lines_of
 from recollect.types import Mode
 from recollect.version import __version__
 
@@ -99,9 +99,9 @@ def test_a_histogram_adds_up() -> None:
 def test_labels_are_quoted_so_that_they_are_read_back() -> None:
     odd = 'a"b\\c\nd'
 
-    found = parsed(lines(family("x_total", "counter", "About.", {(("label", odd),): 1})))
+    found = parsed(lines(lines_of({"searches_total": {(("label", odd),): 1}})))
 
-    assert {("x_total", (("label", odd),)): 1} == found
+    assert {("recollect_searches_total", (("label", odd),)): 1} == found
 
 
 def test_strange_requests_add_no_labels(workspace: Path, environ: Mapping[str, str]) -> None:

@@ -34,7 +34,7 @@ from recollect.shells.http.documents import PushedList, PushedText
 from recollect.shells.http.errors import RequestError
 from recollect.shells.http.operations import OPERATIONS
 from recollect.shells.http.route import AGENT, Operation
-from recollect.shells.http.state import AnyServer, Health, ServerState, gauge
+from recollect.shells.http.state import AnyServer, Health, ServerState, lines_of
 from recollect.shells.scopes import VisibleScopes
 from recollect.shells.serving import CrowdedError, within
 
@@ -155,10 +155,8 @@ class MemoriesState(AnyServer):
         """Return whether the database answers, and how many memories wait for a worker."""
         found = await self._look()
         is_up = isinstance(found, int)
-        lines = [*gauge("recollect_database_up", "Whether the database answers.", int(is_up))]
-        if isinstance(found, int):
-            lines += gauge("recollect_memories_waiting", "Memories with something to embed.", found)
-        return lines
+        waiting = {"memories_waiting": found} if isinstance(found, int) else {}
+        return [*lines_of({"database_up": int(is_up), **waiting})]
 
     async def _look(self) -> int | str:
         """Return how many memories wait for a worker, or why the database cannot be used now.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import logging
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
@@ -17,7 +18,7 @@ from recollect.shells.serving import WorkerState, within
 from recollect.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from starlette.types import Scope
 
@@ -33,6 +34,29 @@ _CHUNKS = (1_000, 20_000)  # from which on a memory is medium, and large
 _SIZES = ("small", "medium", "large")
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
+_ABOUT = {
+    "build_info": "The version.",
+    "http_requests_total": "Requests answered.",
+    "http_request_seconds": "How long requests took.",
+    "http_requests_under_way": "Requests in progress.",
+    "http_requests_abandoned_total": "Requests whose client disconnected before the response.",
+    "memory_search_seconds": "How long searches took in small memories, medium ones (1,000 chunks "
+    "or more) and large ones (20,000 or more).",
+    "searches_total": "Searches, by the legs that ran.",
+    "searches_degraded_total": "Searches in which a leg did not run or was incomplete.",
+    "index_documents": "Documents in the index.",
+    "index_chunks": "Chunks in the index.",
+    "index_vectors": "Chunks that have a vector.",
+    "index_pending": "Chunks without a vector yet.",
+    "index_bytes": "Size of the index file.",
+    "last_sync_timestamp_seconds": "When the last background sync ended.",
+    "last_sync_succeeded": "Whether the last background sync succeeded.",
+    "worker_state": "What the worker is doing.",
+    "database_up": "Whether the database answers.",
+    "memories_waiting": "Memories with something to embed.",
+}
+"""What each metric says."""
+
 Labels = tuple[tuple[str, str], ...]
 
 
@@ -41,17 +65,10 @@ class Metrics:
 
     def __init__(self) -> None:
         self._requests: Counter[Labels] = Counter()
-        self._took = _Histogram(
-            "recollect_http_request_seconds", "How long requests took.", label="route"
-        )
-        self._searched = _Histogram(
-            "recollect_memory_search_seconds",
-            "How long searches took in small memories, medium ones (1,000 chunks or more) and "
-            "large ones (20,000 or more).",
-            label="size",
-        )
-        self._searches: Counter[str] = Counter()
-        self._degraded: Counter[str] = Counter()
+        self._took = _Histogram("http_request_seconds", label="route")
+        self._searched = _Histogram("memory_search_seconds", label="size")
+        self._searches: Counter[Labels] = Counter()
+        self._degraded: Counter[Labels] = Counter()
         self.in_progress = 0
         self.abandoned = 0
 
@@ -62,50 +79,31 @@ class Metrics:
 
     def count_search(self, results: Results) -> None:
         """Count a search, also by the class of its memory: memories are too many to count each."""
-        self._searches[results.mode.value] += 1
-        self._degraded.update(list(results.degraded or {}))  # the names; it would add up a mapping
+        self._searches[(("mode", results.mode.value),)] += 1
+        self._degraded.update((("leg", leg),) for leg in results.degraded or ())
         size = _SIZES[bisect.bisect_right(_CHUNKS, results.searched)]
         self._searched.add(size, results.took_ms / _MS_PER_SECOND)
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of all counters."""
-        yield from family(
-            "recollect_http_requests_total",
-            "counter",
-            "Requests answered.",
-            self._requests,
-        )
+        yield from lines_of({"http_requests_total": self._requests})
         yield from self._took.lines()
         yield from self._searched.lines()
-        yield from gauge(
-            "recollect_http_requests_under_way", "Requests in progress.", self.in_progress
-        )
-        yield from family(
-            "recollect_http_requests_abandoned_total",
-            "counter",
-            "Requests whose client disconnected before the response.",
-            {(): self.abandoned},
-        )
-        yield from family(
-            "recollect_searches_total",
-            "counter",
-            "Searches, by the legs that ran.",
-            {(("mode", mode),): count for mode, count in self._searches.items()},
-        )
-        yield from family(
-            "recollect_searches_degraded_total",
-            "counter",
-            "Searches in which a leg did not run or was incomplete.",
-            {(("leg", leg),): count for leg, count in self._degraded.items()},
+        yield from lines_of(
+            {
+                "http_requests_under_way": self.in_progress,
+                "http_requests_abandoned_total": self.abandoned,
+                "searches_total": self._searches,
+                "searches_degraded_total": self._degraded,
+            }
         )
 
 
 class _Histogram:
     """Durations, for each value of one label."""
 
-    def __init__(self, name: str, about: str, *, label: str) -> None:
+    def __init__(self, name: str, *, label: str) -> None:
         self._name = name
-        self._about = about
         self._label = label
         self._buckets: dict[str, list[int]] = {}
         self._seconds: defaultdict[str, float] = defaultdict(float)
@@ -118,8 +116,7 @@ class _Histogram:
 
     def lines(self) -> Iterator[str]:
         """Yield its lines."""
-        yield f"# HELP {self._name} {self._about}"
-        yield f"# TYPE {self._name} histogram"
+        yield from _head(self._name, "histogram")
         for value, buckets in sorted(self._buckets.items()):
             own, total = (self._label, value), 0
             for bound, count in zip((*_BOUNDS, "+Inf"), buckets, strict=True):
@@ -129,24 +126,26 @@ class _Histogram:
             yield _line(f"{self._name}_count", (own,), total)
 
 
-def family(name: str, kind: str, about: str, values: Mapping[Labels, float]) -> Iterator[str]:
-    """Yield the lines of one metric, with a value for each set of labels."""
-    yield f"# HELP {name} {about}"
-    yield f"# TYPE {name} {kind}"
-    for labels, value in sorted(values.items()):
-        yield _line(name, labels, value)
+def lines_of(metrics: Mapping[str, float | Mapping[Labels, float]]) -> Iterator[str]:
+    """Yield the lines of counters, whose names end with total, and of gauges.
+
+    Each has one value, or one for each set of labels.
+    """
+    for name, values in metrics.items():
+        yield from _head(name, "counter" if name.endswith("_total") else "gauge")
+        by_labels = values if isinstance(values, Mapping) else {(): values}
+        for labels, value in sorted(by_labels.items()):
+            yield _line(name, labels, value)
 
 
-def gauge(name: str, about: str, values: float | Mapping[Labels, float]) -> Iterator[str]:
-    """Yield the lines of a gauge: one value, or one for each set of labels."""
-    if isinstance(values, int | float):
-        values = {(): values}
-    yield from family(name, "gauge", about, values)
+def _head(name: str, kind: str) -> Iterator[str]:
+    yield f"# HELP recollect_{name} {_ABOUT[name]}"
+    yield f"# TYPE recollect_{name} {kind}"
 
 
 def _line(name: str, labels: Labels, value: float) -> str:
     inner = ",".join(f'{key}="{text.translate(_ESCAPES)}"' for key, text in labels)
-    return f"{name}{{{inner}}} {value}" if inner else f"{name} {value}"
+    return f"recollect_{name}{{{inner}}} {value}" if inner else f"recollect_{name} {value}"
 
 
 STATE = "recollect.state"
@@ -236,7 +235,7 @@ class ServerState(AnyServer):
 
     async def gauges(self) -> Sequence[str]:
         """Return the size of the index, unless the memory is too busy to say so, and the worker."""
-        lines: list[str] = []
+        found: dict[str, float | Mapping[Labels, float]] = {}
         try:
             size = await within(_PATIENCE_SECONDS, self.memory.read(lambda memory: memory.status()))
         except RecollectError as error:
@@ -244,29 +243,21 @@ class ServerState(AnyServer):
             size = None
         if size is not None:
             index, vector = size.index, size.legs.vector
-            lines += gauge("recollect_index_documents", "Documents in the index.", index.documents)
-            lines += gauge("recollect_index_chunks", "Chunks in the index.", index.chunks)
-            lines += gauge("recollect_index_vectors", "Chunks that have a vector.", vector.chunks)
-            lines += gauge(
-                "recollect_index_pending", "Chunks without a vector yet.", vector.pending
-            )
-            lines += gauge("recollect_index_bytes", "Size of the index file.", index.size_bytes)
-        last = self.memory.last_sync
+            found = {
+                "index_documents": index.documents,
+                "index_chunks": index.chunks,
+                "index_vectors": vector.chunks,
+                "index_pending": vector.pending,
+                "index_bytes": index.size_bytes,
+            }
+        last, state = self.memory.last_sync, self.memory.state
         if last.at is not None:
-            lines += gauge(
-                "recollect_last_sync_timestamp_seconds",
-                "When the last background sync ended.",
-                last.at.timestamp(),
-            )
-            lines += gauge(
-                "recollect_last_sync_succeeded",
-                "Whether the last background sync succeeded.",
-                int(last.error is None),
-            )
+            found["last_sync_timestamp_seconds"] = last.at.timestamp()
+            found["last_sync_succeeded"] = int(last.error is None)
         states: dict[Labels, float] = {
-            (("state", each),): int(each == self.memory.state) for each in get_args(WorkerState)
+            (("state", each),): int(each == state) for each in get_args(WorkerState)
         }
-        return [*lines, *gauge("recollect_worker_state", "What the worker is doing.", states)]
+        return [*lines_of({**found, "worker_state": states})]
 
 
 async def admitted(request: Request) -> Any:  # noqa: ANN401 - the operation knows

@@ -16,7 +16,7 @@ from recollect.records import dataclass
 from recollect.shape import Shape, json_of
 from recollect.shells.http.errors import ErrorReport, RequestError
 from recollect.shells.http.parameters import NoMembers, Parameters, must_be
-from recollect.shells.http.state import MEDIA_TYPE, Health, Itself, State, gauge
+from recollect.shells.http.state import MEDIA_TYPE, Health, Itself, State, lines_of
 from recollect.shells.render.status import outcome_json
 from recollect.shells.serving import WorkerState
 from recollect.version import __version__
@@ -105,7 +105,7 @@ async def sync(state: State, _: NoMembers) -> SyncStarted:
 
 async def metrics(server: Itself) -> Response:
     """Return counters in Prometheus' text format."""
-    version = gauge("recollect_build_info", "The version.", {(("version", __version__),): 1})
+    version = lines_of({"build_info": {(("version", __version__),): 1}})
     lines = [*server.metrics.lines(), *await server.gauges(), *version, ""]
     return Response("\n".join(lines), headers={"Content-Type": MEDIA_TYPE})
 
