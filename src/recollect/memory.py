@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     )
     from recollect.sessions.agent_notes import AgentNotes
     from recollect.sessions.book import SessionBook
-    from recollect.sessions.source import SessionSource
+    from recollect.sessions.source import SessionPlaces, SessionSource
     from recollect.stores.base import Store
     from recollect.types import Progress, Results
 
@@ -197,36 +197,31 @@ class Memory:
             options=self.config.extract,
         )
 
-    @property
-    def _project_agent(self) -> str:
-        """The agent of the main checkout, which keeps what is imported for all of them."""
-        setup = self._setup
-        return agent_of(setup.checkout.main or self.workspace, named=setup.named_agent)
-
-    @property
-    def _folders(self) -> list[Path]:
-        """The workspace, and where else conversations are held that belong to it."""
-        moved = former_places(self._store)
-        every = (self.workspace, *self._setup.checkout.others(), *moved)
-        return list(dict.fromkeys(every))
-
     @cached_property
-    def _session_source(self) -> SessionSource:
-        from recollect.sessions.project import ProjectOptions
-        from recollect.sessions.source import SessionPlaces, SessionSource
+    def _session_places(self) -> SessionPlaces:
+        from recollect.sessions.source import SessionPlaces
 
-        setup, chunk = self._setup, self.config.ingest.chunk
-        places = SessionPlaces(
-            workspace=setup.workspace,
-            elsewhere=self._folders[1:],
+        setup, checkout = self._setup, self._setup.checkout
+        # What is imported is kept for all checkouts, by the main one.
+        keeper = agent_of(checkout.main or self.workspace, named=setup.named_agent)
+        return SessionPlaces(
+            workspace=self.workspace,
+            elsewhere=(*checkout.others(), *former_places(self._store)),
             agent=setup.named_agent,
             user_home=setup.places.user,
             environ=setup.environ,
             extra=setup.config.session_paths,
-            archive=setup.places.archive_of(self._project_agent),
+            archive=setup.places.archive_of(keeper),
         )
+
+    @cached_property
+    def _session_source(self) -> SessionSource:
+        from recollect.sessions.project import ProjectOptions
+        from recollect.sessions.source import SessionSource
+
+        chunk = self.config.ingest.chunk
         options = ProjectOptions(tokens=chunk.tokens, overlap=chunk.overlap, zone=None)
-        return SessionSource(places, options=options)
+        return SessionSource(self._session_places, options=options)
 
     @property
     def _transcripts(self) -> SessionSource | None:
@@ -250,13 +245,7 @@ class Memory:
     def _agent_notes(self) -> AgentNotes:
         from recollect.sessions.agent_notes import AgentNotes
 
-        setup = self._setup
-        return AgentNotes(
-            self._folders,
-            home=setup.places.user,
-            environ=setup.environ,
-            options=self.config.ingest,
-        )
+        return AgentNotes(self._session_places, options=self.config.ingest)
 
     @property
     def config(self) -> Config:

@@ -315,7 +315,8 @@ class MemoryParts:
             if name != self._main:
                 return found
             # This checkout has a version of its own.
-            known = self.store.known((hit.source, hit.path) for hit in found.hits)
+            with self.lock:
+                known = self.store.known((hit.source, hit.path) for hit in found.hits)
             hits = (hit for hit in found.hits if (hit.source, hit.path) not in known)
             return replace(found, hits=tuple(hits))
 

@@ -129,6 +129,22 @@ def test_what_was_said_in_one_is_found_in_all(
         } == found
 
 
+def test_a_background_process_finds_what_was_imported_for_all_of_them(
+    app: Path, feature: Path, environ: dict[str, str]
+) -> None:
+    say(environ, app, "aaaa", "The spare key hangs behind the blue barrel.")
+    with Memory.open(app, environ=environ, settings=WITH_TALK) as memory:
+        memory.sessions.import_transcripts()
+    shutil.rmtree(Path(environ["HOME"]) / ".claude")
+    with Memory.open(feature, environ=environ, settings=WITH_TALK) as memory:
+        first = memory.sync()
+        agent = memory.agent
+    with Memory.open(feature, agent=agent, environ=environ, settings=WITH_TALK) as memory:
+        as_started = memory.sync()
+
+    assert (2, 0) == (first.added, as_started.removed)
+
+
 def test_sharing_can_be_turned_off(app: Path, feature: Path, environ: dict[str, str]) -> None:
     say(environ, app, "aaaa", "The spare key hangs behind the blue barrel.")
     settings = {**WITH_TALK, "worktrees": False}

@@ -71,27 +71,19 @@ def _index_of(agent: str, environ: Mapping[str, str] | None) -> Path:
 
 
 def _described(path: Path) -> AgentStatus:
+    held = workspace = problem = None
     try:
         with closing(inspect_file(path)) as store:
-            status = store.status(None)
-            workspace = workspace_of(store)
+            held, workspace = store.status(None), workspace_of(store)
     except StoreError as error:
-        return AgentStatus(
-            path.stem,
-            str(path),
-            workspace=None,
-            exists=False,
-            documents=0,
-            chunks=0,
-            size_bytes=path.stat().st_size,
-            problem=f"{error.message} {error.action}",
-        )
+        problem = f"{error.message} {error.action}"
     return AgentStatus(
         path.stem,
         str(path),
         workspace=workspace,
         exists=workspace is not None and Path(workspace).is_dir(),
-        documents=status.documents,
-        chunks=status.chunks,
-        size_bytes=status.size_bytes,
+        documents=held.documents if held else 0,
+        chunks=held.chunks if held else 0,
+        size_bytes=held.size_bytes if held else path.stat().st_size,
+        problem=problem,
     )

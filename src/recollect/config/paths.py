@@ -160,8 +160,9 @@ def find_workspace(
             action="Name the folder with your notes: -w on the command line, "
             "`workspace` in Python.",
         )
-    named_agent = agent_of(folder, named=given)
-    return Workspace(folder, named_agent, given, places, environ, is_above)
+    chosen = agent_of(folder, named=given)
+    is_derived = chosen == agent_of(folder, named=None)  # a background process is told it, too
+    return Workspace(folder, chosen, None if is_derived else given, places, environ, is_above)
 
 
 def settings_text(file: Path, *, inside: Path | None) -> str:

@@ -99,5 +99,7 @@ def _placed(hit: Hit, at: str) -> Hit:
             replace(each, path=f"{at}/{each.path}", citation=f"{at}/{each.citation}")
             for each in hit.also_in
         ),
+        links=tuple(f"{at}/{each}" for each in hit.links),
+        backlinks=tuple(f"{at}/{each}" for each in hit.backlinks),
         memory="" if at == "." else at,
     )

@@ -17,11 +17,12 @@ from recollect.text.confined import is_inside, shown_path
 from recollect.types import SourceKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator
 
     from recollect.ingest.folders import Found
     from recollect.ingest.options import IngestOptions
     from recollect.reports import Failure
+    from recollect.sessions.source import SessionPlaces
 
 _LEDGER = "/memory/facts"
 """Where Recollect keeps the facts of a workspace of OpenClaw: they are a memory of their own."""
@@ -33,30 +34,20 @@ class AgentNotes(NotesSource):
     kind = SourceKind.AGENTS
     dropped = Source.dropped
 
-    def __init__(
-        self,
-        folders: Sequence[Path],
-        *,
-        home: Path,
-        environ: Mapping[str, str],
-        options: IngestOptions,
-    ) -> None:
-        """Store the workspace, other folders of the same project, and where agents keep files."""
-        super().__init__(folders[0], options=options)
-        self._folders = folders
-        self._home = home
-        self._environ = environ
+    def __init__(self, places: SessionPlaces, *, options: IngestOptions) -> None:
+        super().__init__(places.workspace, options=options)
+        self._places = places
 
     def places(self) -> Iterator[Path]:
         """Yield the files and folders that exist: those of the user, then those of the project."""
+        home, environ = self._places.user_home, self._places.environ
         claude, codex, hermes, openclaw = (
-            Path(self._environ.get(variable) or self._home / name)
-            for variable, name in _AGENTS.items()
+            Path(environ.get(variable) or home / name) for variable, name in _AGENTS.items()
         )
         names = ("MEMORY.md", "USER.md", "memory")
         everywhere = [claude / "agent-memory", codex / "memories", hermes / "memories"]
         everywhere += [openclaw / "workspace" / name for name in names]
-        slugs = dict.fromkeys(slug_of(each) for each in self._folders)
+        slugs = dict.fromkeys(map(slug_of, (self._workspace, *self._places.elsewhere)))
         everywhere += [claude / "projects" / slug / "memory" for slug in slugs]
         here = [self._workspace / ".claude" / f"agent-memory{end}" for end in ("", "-local")]
         own = (each for each in everywhere if not is_inside(each, self._workspace))
@@ -74,7 +65,7 @@ class AgentNotes(NotesSource):
                 is_excluded=lambda path: path.endswith(_LEDGER),
             )
             path = place.relative_to(self._workspace).as_posix() if is_own else ""
-            search.at(path or shown_path(place, home=self._home), str(place))
+            search.at(path or shown_path(place, home=self._places.user_home), str(place))
             found += (each._replace(source=self.kind) for each in search.seen)
             failures += search.failures
         return found, failures
