@@ -156,7 +156,7 @@ class MemoryParts:
         self._transcripts = transcripts
         self._others = others
         # None for a server: the vector of a text that was purged must not stay on its disk.
-        is_hosted, size = folder is None, config.cache_bytes
+        is_hosted, size = folder is None, config.cache_megabytes * 1_000_000
         self.cache = (
             None
             if is_hosted

@@ -42,7 +42,7 @@ BOUNDED = {
 }
 """Patterns that may be slower, because their text cannot be long."""
 MADE_IN_FUNCTIONS: dict[str, Callable[[], Iterable[str | re.Pattern[str]]]] = {
-    "providers/models/bert.py": lambda: [bert._ideograph()],
+    "providers/models/bert.py": lambda: [bert._IDEOGRAPH],
     "providers/prompts.py": lambda: [name for name, _ in prompts._KNOWN],
     "providers/remote/chat.py": lambda: [
         words for each in (anthropic, gemini, ollama, openai) for words in optional_fields(each)

@@ -114,7 +114,8 @@ class Watcher:
 
     def _wanted(self, *, is_deep: bool) -> list[Place]:
         wanted = [place.path for place in self._places() if place.is_deep is is_deep]
-        return [_place(path) for path in wanted if path.exists()]
+        found = [(path, path.stat()) for path in wanted if path.exists()]
+        return [(path, status.st_dev, status.st_ino) for path, status in found]
 
     def _listen(self, wanted: Sequence[Place], *, is_deep: bool, is_lenient: bool) -> None:
         """Report changes until stopped, or until there are other places to watch."""
@@ -175,11 +176,6 @@ class Watcher:
 def _find_link(places: Sequence[Place]) -> str | None:
     """Return a link to a folder in one of the places; None if they can be watched."""
     return next(filter(None, (find_folder_link(path) for path, _, _ in places)), None)
-
-
-def _place(path: Path) -> Place:
-    status = path.stat()
-    return path, status.st_dev, status.st_ino
 
 
 class _Pause:

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from _typeshed import DataclassInstance
 
-_MEGA = 1_000_000
 _MOST_SHOWN_CHARS = 200
 """Characters of a key or value in a message: a file may hold one of any length."""
 _LIKE = 0.6  # below it, `nonsense` is like `chunk.tokens`
@@ -100,11 +99,6 @@ class Config:
     """Where each setting was set that is not at its default."""
     user_file: Path
     """The user's own settings file, which may not exist."""
-
-    @property
-    def cache_bytes(self) -> int:
-        """How large the vector cache of the home may grow."""
-        return self.cache_megabytes * _MEGA
 
 
 def compose(options: Callable[..., T], values: Mapping[str, object], /, **others: object) -> T:

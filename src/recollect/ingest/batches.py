@@ -217,7 +217,7 @@ class OpenAiBatches:
         # In ASCII: some readers treat U+0085 and U+2028, allowed in JSON strings, as line ends.
         content = b"".join(json.dumps(line).encode("ascii") + b"\n" for line in lines)
         call = self._submission(self._upload(content))
-        response = self._provider.sender().post(call.path, call.body, patience=_ONCE)
+        response = self._provider.server.post(call.path, call.body, patience=_ONCE)
         return self._described(response)[0]
 
     def look(self, batch: str) -> str | None:
@@ -246,12 +246,12 @@ class OpenAiBatches:
 
     def _get(self, path: str, *, is_json: bool = True) -> object:
         """Return what is at a path; None if the vendor has nothing there."""
-        sender = self._provider.sender()
+        server = self._provider.server
         try:
-            return sender.send("GET", path, patience=FOR_INDEXING, is_json=is_json)
+            return server.send("GET", path, patience=FOR_INDEXING, is_json=is_json)
         except (ProviderSetupError, RequestRefusedError):
             # A wrong key is refused in the same way, but then the list is refused, too.
-            sender.send("GET", "batches?limit=1", patience=FOR_INDEXING)
+            server.send("GET", "batches?limit=1", patience=FOR_INDEXING)
             return None
 
     def _unexpected(self, what: str) -> ProviderBusyError:
@@ -270,7 +270,7 @@ class OpenAiBatches:
         body = b"".join(
             f"--{boundary}\r\n".encode() + part + b"\r\n" for part in (purpose, file_part)
         )
-        uploaded = self._provider.sender().send(
+        uploaded = self._provider.server.send(
             "POST",
             "files",
             content=body + f"--{boundary}--\r\n".encode(),

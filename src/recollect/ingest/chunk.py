@@ -57,7 +57,7 @@ class NoteLines(NamedTuple):
         if conflicts := find_conflicts(texts):
             texts = without_markers(texts, conflicts)
         if document.path in CURATED:
-            texts = [_without_annotations(line) for line in texts]
+            texts = [line[: _text_end(line)] for line in texts]
         return cls(texts, conflicts, describe(document, texts))
 
 
@@ -138,11 +138,6 @@ def _front(document: Document, texts: Sequence[str]) -> list[Chunk]:
     text = "\n".join(lines)
     end = document.body_line - 2
     return [Chunk(document.path, document.source, 2, end, text=text, when=document.when)]
-
-
-def _without_annotations(line: str) -> str:
-    """Return the line without its trailing annotations."""
-    return line[: _text_end(line)]
 
 
 def _annotated(made: Chunk, document: Document) -> Chunk:

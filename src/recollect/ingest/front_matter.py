@@ -230,12 +230,8 @@ def _values(lines: Sequence[str]) -> Iterator[tuple[bool, str, str]]:
         if text.startswith("["):
             parts = text.strip(" \t[]").split(",")
         else:
-            parts = _tags_in_line(text) if found and key in _TAGS else [text]
+            # Tags of one line are separated by commas or else by spaces.
+            parts = text.split() if found and key in _TAGS and "," not in text else [text]
         for part in parts:
             if value := part.strip(_QUOTES):
                 yield is_top, key, value
-
-
-def _tags_in_line(text: str) -> list[str]:
-    """Return the tags of one line, separated by commas or else by spaces."""
-    return [text] if "," in text else text.split()

@@ -18,8 +18,8 @@ docs.cloud.google.com/gemini-enterprise-agent-platform/models/gemini/3-5-flash-l
 
 from __future__ import annotations
 
-import base64
 import re
+from base64 import b64encode
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import quote
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from recollect.providers.base import Limits, Media
+    from recollect.providers.base import Media
     from recollect.providers.options import ChatOptions, ProviderOptions
     from recollect.providers.remote.chat import Prompt
     from recollect.types import Vectors
@@ -93,16 +93,13 @@ class GeminiEmbeddingApi:
 
     def media_request(self, media: Sequence[Media]) -> ApiCall:
         """Return the request for these files, each as one content of label and bytes."""
-        return self._call(
-            [
-                [
-                    {"text": self._prompts.apply(each.label, role=Role.DOCUMENT)},
-                    {"inlineData": {"mimeType": each.mime, "data": _base64(each.content)}},
-                ]
-                for each in media
-            ],
-            role=Role.DOCUMENT,
-        )
+        labels = [self._prompts.apply(each.label, role=Role.DOCUMENT) for each in media]
+        files = [
+            {"mimeType": each.mime, "data": b64encode(each.content).decode()} for each in media
+        ]
+        pairs = zip(labels, files, strict=True)
+        contents = [[{"text": label}, {"inlineData": file}] for label, file in pairs]
+        return self._call(contents, role=Role.DOCUMENT)
 
     def _call(self, contents: Sequence[Sequence[object]], *, role: Role) -> ApiCall:
         settings: dict[str, object] = {"model": f"models/{self._model}"}
@@ -132,11 +129,8 @@ class GeminiMediaProvider(RemoteProvider):
 
     def __init__(self, api: GeminiEmbeddingApi, *, model: str, options: ProviderOptions) -> None:
         super().__init__(EMBEDDINGS, api, model=model, options=options)
+        self.limits = replace(self.limits, media_bytes=_REQUEST_BYTES)
         self._media_api = api
-
-    @property
-    def limits(self) -> Limits:
-        return replace(super().limits, media_bytes=_REQUEST_BYTES)
 
     def embed_media(self, media: Sequence[Media]) -> Vectors:
         call = self._media_api.media_request(media)
@@ -157,10 +151,6 @@ def open_gemini(options: ProviderOptions) -> RemoteProvider:
     if model in MEDIA_MODELS[GEMINI.name]:
         return GeminiMediaProvider(api, model=model, options=options)
     return RemoteProvider(EMBEDDINGS, api, model=model, options=options)
-
-
-def _base64(content: bytes) -> str:
-    return base64.b64encode(content).decode("ascii")
 
 
 def _knows_tasks(model: str) -> bool:

@@ -49,28 +49,19 @@ _SILENT = -1  # llama.cpp's verbosity at which not even errors are printed
 class GgufProvider:
     """Embeds with a GGUF file; loads it on first use."""
 
+    background = None  # measured with the first vectors
+
     def __init__(
         self, path: Path, *, header: GgufHeader, fingerprint: Fingerprint, prompts: Prompts
     ) -> None:
         self._path = path
         self._header = header
-        self._fingerprint = fingerprint
+        self.fingerprint = fingerprint
+        # With one slot, parallel requests would only wait.
+        self.limits = Limits(texts=_TEXTS)
         self._prompts = prompts
         self._lock = threading.Lock()
         self._server: Any = None
-
-    @property
-    def fingerprint(self) -> Fingerprint:
-        return self._fingerprint
-
-    @property
-    def background(self) -> None:
-        """Return None: it is measured with the first vectors."""
-
-    @property
-    def limits(self) -> Limits:
-        # With one slot, parallel requests would only wait.
-        return Limits(texts=_TEXTS)
 
     def reads(self, text: str) -> float:
         return latin_share(text) if self._header.reads_latin_only else 1.0
@@ -86,7 +77,7 @@ class GgufProvider:
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Vectors:
         if not texts:
-            return np.zeros((0, self._fingerprint.dimensions or 0), dtype=np.float32)
+            return np.zeros((0, self.fingerprint.dimensions or 0), dtype=np.float32)
         server = self._load()
         prefix = self._prompts.apply("", role=role)
         return np.stack([_joined(_parts(server, prefix, text, _MOST_WINDOWS)) for text in texts])

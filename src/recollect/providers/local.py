@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from recollect.providers.base import Provider
     from recollect.providers.options import ProviderOptions
-    from recollect.types import Background, Vector, Vectors
+    from recollect.types import Vector, Vectors
 
 _TEXTS = 32  # the most that is lost if the process is killed
 _MOST_WINDOWS = 8  # model inputs per text, about 4,000 words; the rest is cut
@@ -66,6 +66,8 @@ class LocalProvider:
 
         A `folder` of None is the installed package.
         """
+        self.background, self.word_background = manifest.background, manifest.word_background
+        self.limits = Limits(texts=_TEXTS)  # the texts of a request already run in parallel
         self._manifest = manifest
         self._first = _Model(manifest, folder)
         self._second = _Model(others, None) if others else None
@@ -77,25 +79,12 @@ class LocalProvider:
         identity = "-".join(each.manifest.identity for each in models)
         return Fingerprint("local", known.id, known.dimensions, identity)
 
-    @property
-    def background(self) -> Background | None:
-        return self._manifest.background
-
-    @property
-    def limits(self) -> Limits:
-        # The texts of a request already run in parallel.
-        return Limits(texts=_TEXTS)
-
     def reads(self, text: str) -> float:
         share = latin_share(text) if self._manifest.reads_latin_only else 1.0
         return share if share == 1.0 or self._model_of(text) is self._first else 1.0
 
     def prepare(self) -> None:
         self._first.prepare()
-
-    @property
-    def word_background(self) -> Background | None:
-        return self._manifest.word_background
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Vectors:
         return self._stacked([each.vector for each in self._read_all(texts, role=role)])

@@ -20,7 +20,6 @@ from recollect.providers.remote.provider import EmbeddingService, open_listed
 from recollect.providers.remote.server import ApiCall, Vendor
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
 
     from recollect.providers.options import ChatOptions, ProviderOptions
@@ -57,10 +56,6 @@ OLLAMA = Vendor(
 )
 
 
-def _vectors_of(response: object) -> Sequence[Sequence[float]]:
-    return list(response["embeddings"])  # type: ignore[index]  # another format raises
-
-
 EMBEDDINGS = EmbeddingService(
     OLLAMA,
     default_model="nomic-embed-text",
@@ -77,7 +72,7 @@ EMBEDDINGS = EmbeddingService(
     path="api/embed",
     dimensions_field="dimensions",
     constants={"truncate": False},  # refuse texts that are too long instead of cutting them
-    vectors_of=_vectors_of,
+    vectors_of=lambda response: list(response["embeddings"]),  # type: ignore[index]  # or raises
 )
 
 

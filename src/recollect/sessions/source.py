@@ -111,14 +111,10 @@ class SessionSource(Source):
 
     def __init__(self, places: SessionPlaces, *, options: ProjectOptions) -> None:
         self.archive = Archive(places.archive)
+        self.workspace = places.workspace
         self._places = places
         self._options = options
         self._transcripts: dict[str, FoundTranscript] = {}
-
-    @property
-    def workspace(self) -> Path:
-        """Return the workspace whose memory this is."""
-        return self._places.workspace
 
     @property
     def recipe(self) -> str:

@@ -198,14 +198,10 @@ def block_id(body: str, *, chars: int = ID_CHARS) -> str:
 
     It is a digest of the text: who writes one note of it can neither know nor contain it.
     """
-    return next(each for each in _ids(body, chars) if each not in body)
-
-
-def _ids(body: str, chars: int) -> Iterator[str]:
     digest = blake2b(body.encode("utf-8", "surrogatepass"))
-    while True:
-        yield digest.hexdigest()[:chars].translate(_ID_LETTERS)
+    while (identity := digest.hexdigest()[:chars].translate(_ID_LETTERS)) in body:
         digest.update(b"again")
+    return identity
 
 
 def _visible(text: str) -> str:

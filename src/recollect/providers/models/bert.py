@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,22 +57,13 @@ class WordPiece:
     def __init__(self, vocabulary: Sequence[str]) -> None:
         self._ids = {piece: number for number, piece in enumerate(vocabulary)}
         self._unknown = self._ids["[UNK]"]
+        self.start_id, self.end_id = self._ids["[CLS]"], self._ids["[SEP]"]
         self._word_ids = lru_cache(maxsize=_MAX_CACHED_WORDS)(self._pieces)
 
     @classmethod
     def from_bytes(cls, content: bytes) -> WordPiece:
         """Read a vocabulary with one piece per line."""
         return cls(content.decode("utf-8").removesuffix("\n").split("\n"))
-
-    @property
-    def start_id(self) -> int:
-        """Return the id that starts every input."""
-        return self._ids["[CLS]"]
-
-    @property
-    def end_id(self) -> int:
-        """Return the id that ends every input."""
-        return self._ids["[SEP]"]
 
     def ids(self, text: str) -> list[int]:
         """Return the ids of a text, without control tokens and of any length."""
@@ -123,12 +114,8 @@ def _cleaned(char: str) -> str:
         return " "
     if char in "\0\ufffd" or _category(char) in {"Cc", "Cf", "Co", "Cs"}:
         return ""
-    return f" {char} " if char >= _FIRST_IDEOGRAPH and _ideograph().match(char) else char
-
-
-@cache  # compiling takes 4 ms, which only ideographs need
-def _ideograph() -> re.Pattern[str]:
-    return re.compile(_IDEOGRAPH)
+    # Not compiled before: that takes 4 ms, which only ideographs need.
+    return f" {char} " if char >= _FIRST_IDEOGRAPH and re.match(_IDEOGRAPH, char) else char
 
 
 def _parted(char: str) -> str:

@@ -121,6 +121,8 @@ def open_listed(service: EmbeddingService, options: ProviderOptions) -> RemotePr
 class RemoteProvider:
     """Embeds on a server."""
 
+    background = None  # measured with the first vectors
+
     def __init__(
         self,
         service: EmbeddingService,
@@ -133,13 +135,14 @@ class RemoteProvider:
         self.api = api
         self.model = model
         self._options = options
-        self._server = ModelServer(
+        self.limits = Limits(service.most_texts, REQUEST_TOKENS, service.in_flight)
+        self.server = ModelServer(
             service.vendor, options.remote, variables=options.variables, model=model
         )
 
     @property
     def fingerprint(self) -> Fingerprint:
-        server = self._server
+        server = self.server
         return Fingerprint(
             self._service.vendor.name,
             self.model,
@@ -151,25 +154,13 @@ class RemoteProvider:
     @property
     def address(self) -> str:
         """Return where texts are sent."""
-        return self._server.base_url
-
-    @property
-    def background(self) -> None:
-        """Return None: it is measured with the first vectors."""
-
-    @property
-    def limits(self) -> Limits:
-        return Limits(
-            texts=self._service.most_texts,
-            tokens=REQUEST_TOKENS,
-            in_flight=self._service.in_flight,
-        )
+        return self.server.base_url
 
     def reads(self, text: str) -> float:
         return latin_share(text) if _LATIN_ONLY.search(self.model.lower()) else 1.0
 
     def prepare(self) -> None:
-        self._server.key()  # raises if there is none; nothing is sent
+        self.server.key()  # raises if there is none; nothing is sent
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Vectors:
         if role is not Role.QUERY:
@@ -186,7 +177,7 @@ class RemoteProvider:
         return self._post(call, count=len(texts), patience=patience)
 
     def _post(self, call: ApiCall, *, count: int, patience: Patience) -> Vectors:
-        response = self._server.post(call.path, call.body, patience=patience)
+        response = self.server.post(call.path, call.body, patience=patience)
         try:
             rows = self.api.read(response)
         except (LookupError, TypeError, ValueError, ArithmeticError):
@@ -217,12 +208,8 @@ class RemoteProvider:
         )
         return unit
 
-    def sender(self) -> ModelServer:
-        """Return what sends requests to the server."""
-        return self._server
-
     def close(self) -> None:
-        self._server.close()
+        self.server.close()
 
     def _rejected(self, problem: str) -> VectorsRejectedError:
         return VectorsRejectedError(
