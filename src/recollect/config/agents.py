@@ -29,22 +29,12 @@ def list_agents(environ: Mapping[str, str] | None = None) -> list[AgentStatus]:
 
 
 def remove_agent(agent: str, *, environ: Mapping[str, str] | None = None) -> bool:
-    """Delete an agent's index, not the files it came from; return whether there was one.
-
-    Raises:
-        ConfigError: the agent's id cannot be used.
-
-    """
+    """Delete an agent's index, not the files it came from; return whether there was one."""
     return remove_file(_index_of(agent, environ))
 
 
 def has_agent(agent: str, *, environ: Mapping[str, str] | None = None) -> bool:
-    """Return whether an agent has an index.
-
-    Raises:
-        ConfigError: the agent's id cannot be used.
-
-    """
+    """Return whether an agent has an index."""
     return _index_of(agent, environ).is_file()
 
 

@@ -2,7 +2,7 @@
 
 The layers are defaults, the workspace's file, the user's file, environment and arguments. Later
 ones win. The workspace's file may set only what is safe, because the folder may come from a
-stranger.
+stranger. What is wrong with a setting is a ConfigError, with a folder a WorkspaceError.
 """
 
 from __future__ import annotations
@@ -72,9 +72,6 @@ def load_config(
         environ: `RECOLLECT_…` variables are settings.
         texts: content of files to use instead of what is on disk.
 
-    Raises:
-        ConfigError: a file cannot be read, or a setting is unknown, wrong or not allowed there.
-
     """
     values = {key: setting.default for key, setting in SETTINGS.items()}
     origins: dict[str, str] = {}
@@ -137,13 +134,7 @@ class Setup:
         settings: Mapping[str, object] | None,
         environ: Mapping[str, str] | None,
     ) -> Setup:
-        """Find the workspace and read every setting.
-
-        Raises:
-            WorkspaceError: there is no such folder.
-            ConfigError: a setting is wrong.
-
-        """
+        """Find the workspace and read every setting."""
         found = find_workspace(workspace, agent=agent, environ=environ)
         config = load_config(
             found.folder,
@@ -171,12 +162,7 @@ class Setup:
         settings: Mapping[str, object] | None = None,
         environ: Mapping[str, str] | None = None,
     ) -> Setup:
-        """Read the settings for memories that have no workspace; `for_agent` names one of them.
-
-        Raises:
-            ConfigError: a setting is wrong.
-
-        """
+        """Read the settings for memories that have no workspace; `for_agent` names one of them."""
         environ = os.environ if environ is None else environ
         places = Places.of(environ)
         nowhere = places.home / "hosted"  # never created: there is no file of a workspace to read
@@ -262,12 +248,7 @@ class Setup:
         return layout_of(self.workspace, options=self.config.ingest.walk)
 
     def require_layout(self) -> None:
-        """Refuse a workspace named by mistake: a home or a system folder without a memory.
-
-        Raises:
-            WorkspaceError: it is one, and its transcripts are not wanted either.
-
-        """
+        """Refuse a workspace named by mistake: a home or a system folder without a memory."""
         if not self._has_more_than_notes:
             self.layout.require()
 
@@ -277,12 +258,7 @@ class Setup:
         return bool(self.others()) or self.config.sources != (SourceKind.MEMORY,)
 
     def require_notes(self) -> None:
-        """Refuse to make an index where there is nothing to index.
-
-        Raises:
-            WorkspaceError: there is nothing, and no index yet.
-
-        """
+        """Refuse to make an index where there is nothing to index."""
         self.require_layout()
         if self.is_new and not self._has_more_than_notes:
             from recollect.ingest.walk import require_notes  # noqa: PLC0415 - once per index
@@ -314,12 +290,7 @@ def wrong_folder(
     agent: str | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> str | None:
-    """Return why a workspace is probably the wrong folder; None if it is not.
-
-    Raises:
-        ConfigError: the agent's id cannot be used.
-
-    """
+    """Return why a workspace is probably the wrong folder; None if it is not."""
     from recollect.ingest.note_files import FOLDER, NAME_A_FOLDER, Layout  # noqa: PLC0415 - for servers
     from recollect.ingest.options import WalkOptions  # noqa: PLC0415
     from recollect.ingest.walk import require_notes  # noqa: PLC0415

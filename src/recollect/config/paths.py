@@ -1,4 +1,7 @@
-"""Finds the workspace, the home with its indexes, and the user's settings."""
+"""Finds the workspace, the home with its indexes, and the user's settings.
+
+A folder that cannot be used is a WorkspaceError, an agent's id or a home a ConfigError.
+"""
 
 from __future__ import annotations
 
@@ -107,12 +110,7 @@ class Workspace:
         return self.folder / PROJECT_FILE
 
     def check_home(self) -> None:
-        """Refuse a home in the workspace from which the workspace's links lead out.
-
-        Raises:
-            ConfigError: a file or folder of the home does.
-
-        """
+        """Refuse a home in the workspace from which the workspace's links lead out."""
         places, agent = self.places, self.agent
         home = Path(os.path.abspath(places.home))  # noqa: PTH100 - what it is named, not where it is
         if "RECOLLECT_HOME" not in self.environ or not is_inside(home, self.folder):
@@ -139,11 +137,6 @@ def find_workspace(
 
     That is the nearest folder with a MEMORY.md or recollect.toml, or an indexed folder below it: a
     command in a subfolder of a vault means the vault.
-
-    Raises:
-        WorkspaceError: there is no such folder, and it must exist.
-        ConfigError: the agent's id cannot be used.
-
     """
     environ = os.environ if environ is None else environ
     given = agent or environ.get("RECOLLECT_AGENT")
@@ -170,10 +163,6 @@ def settings_text(file: Path, *, inside: Path | None) -> str:
 
     Args:
         inside: the workspace, if the file is its own: it is not trusted.
-
-    Raises:
-        OSError: it does not exist, cannot be read, or is not a file to read settings from.
-        UnicodeDecodeError: it is not UTF-8.
 
     """
     if inside is None:
@@ -209,12 +198,7 @@ def _workspace_above(current: Path, places: Places | None) -> tuple[Path, bool]:
 
 
 def agent_of(workspace: Path, *, named: str | None) -> str:
-    """Return the given id of an agent, else one derived from its workspace.
-
-    Raises:
-        ConfigError: the given id cannot be a file name on every platform.
-
-    """
+    """Return the given id of an agent, else one derived from its workspace."""
     if named is not None:
         if not _AGENT.fullmatch(named):
             raise ConfigError(

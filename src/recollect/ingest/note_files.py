@@ -50,12 +50,7 @@ class Layout:
     """Whether the settings name the notes, so that nothing has to be guessed."""
 
     def names(self) -> list[str]:
-        """Return the names in the workspace that are searched for notes; WHOLE for all of them.
-
-        Raises:
-            WorkspaceError: the folder cannot be listed.
-
-        """
+        """Return the names in the workspace that are searched for notes; WHOLE for all of them."""
         try:
             # Listed, not looked up by name: on some disks memory.md answers to MEMORY.md.
             names = {entry.name for entry in self.root.iterdir()}
@@ -124,12 +119,7 @@ class Layout:
         return f"{self.root} is {why} and has no MEMORY.md or memory/"
 
     def require(self) -> None:
-        """Refuse a folder that was named by mistake.
-
-        Raises:
-            WorkspaceError: it is a home or a system folder that does not say it is a memory.
-
-        """
+        """Refuse a folder that was named by mistake."""
         if refusal := self.refusal():
             raise WorkspaceError(f"{refusal}, so nothing is indexed.", action=NAME_A_FOLDER)
 

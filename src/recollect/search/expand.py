@@ -100,12 +100,7 @@ class QueryExpander:
 
 
 def _ask(question: str, chat: Chat, *, task: _Task, seconds: float) -> tuple[str, ...]:
-    """Return the texts that a model writes.
-
-    Raises:
-        ProviderError: there are none.
-
-    """
+    """Return the texts that a model writes."""
     answer = chat.complete(
         f"Question: {question[:_QUESTION_CHARS]}",
         system=task.system,

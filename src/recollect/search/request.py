@@ -30,12 +30,7 @@ if TYPE_CHECKING:
 
 
 def adapt_options(options: SearchOptions, request: SearchRequest) -> SearchOptions:
-    """Return the options as a request wants them; what it leaves open stays as configured.
-
-    Raises:
-        QueryError: a weight is out of range.
-
-    """
+    """Return the options as a request wants them; what it leaves open stays as configured."""
     _check_share("vector weight", request.vector_weight)
     fusion = replace(
         options.rank.fusion,
@@ -56,12 +51,7 @@ def adapt_options(options: SearchOptions, request: SearchRequest) -> SearchOptio
 def read_question(
     request: SearchRequest, *, audience: frozenset[str], options: SearchOptions
 ) -> Query:
-    """Return the validated question.
-
-    Raises:
-        QueryError: the text is empty or an argument is out of range.
-
-    """
+    """Return the validated question."""
     _check_length(request.query)
     scope = Scope(
         source=source_kind(request.source),
@@ -94,12 +84,7 @@ def at_this_moment(query: Query) -> Query:
 def make_query(
     text: str, *, max_results: int, scope: Scope, legs: Iterable[Leg | str] = tuple(Leg)
 ) -> Query:
-    """Return a query after checking its parts.
-
-    Raises:
-        QueryError: the text is empty or an argument is out of range.
-
-    """
+    """Return a query after checking its parts."""
     _check_length(text)
     clean = _clean(text)
     if not clean:
@@ -128,12 +113,7 @@ def _check_length(text: str) -> None:
 
 
 def source_kind(source: SourceKind | str | None) -> SourceKind | None:
-    """Return the kind of source that a name means.
-
-    Raises:
-        QueryError: the name is not a kind of source.
-
-    """
+    """Return the kind of source that a name means."""
     if source in (None, "", "all"):
         return None
     try:
@@ -146,12 +126,7 @@ def source_kind(source: SourceKind | str | None) -> SourceKind | None:
 
 
 def required_tags(names: Sequence[str] | str, *, note_type: str | None = None) -> tuple[Tag, ...]:
-    """Return the tags that a user names, and the type.
-
-    Raises:
-        QueryError: one of them is not a tag, or they are too many.
-
-    """
+    """Return the tags that a user names, and the type."""
     names = [names] if isinstance(names, str) else names
     valid = [_valid(name) for name in names]
     for name in valid:

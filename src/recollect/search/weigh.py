@@ -142,12 +142,7 @@ def _compare_words(
 def _require_same_chunks(
     loaded: Loaded, keys: Iterable[ChunkKey], *, near: Iterable[ChunkKey]
 ) -> None:
-    """Check that the store has every chunk that a leg proposed, and the vectors of those near.
-
-    Raises:
-        StoreCorruptError: it has not; all of this happens on one snapshot.
-
-    """
+    """Check that the store has every chunk that a leg proposed, and the vectors of those near."""
     has_vector = loaded.has_vector.tolist()
     embedded = {key for key, has in zip(loaded.keys, has_vector, strict=True) if has}
     lost = set(keys).difference(loaded.keys) | set(near).difference(embedded)
@@ -159,12 +154,7 @@ def _require_same_chunks(
 
 
 def _require_same_terms(loaded: Loaded, *, question: QueryTerms, corpus: Corpus) -> None:
-    """Check that the keyword index knows the words of the chunks that others proposed.
-
-    Raises:
-        StoreCorruptError: it lost some; without this the vector leg would answer alone, silently.
-
-    """
+    """Check that the keyword index knows the words of the chunks that others proposed."""
     for column, term in enumerate(question.terms):
         if corpus.frequencies.get(term, 1):  # of terms that were not asked for nothing is known
             continue
