@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
@@ -18,22 +19,25 @@ from recollect.shells.http.server import ServeOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from tests.http.servers import Command
 
 HERE = ServeOptions("127.0.0.1", 0)
 
 
-def printed(command: Command, *arguments: str) -> dict[str, object]:
+def printed(command: Command, *arguments: str) -> dict[str, Any]:
+    return printed_by(command.workspace, command.environ, *arguments)
+
+
+def printed_by(workspace: Path, environ: Mapping[str, str], *arguments: str) -> dict[str, Any]:
     done = subprocess.run(
-        [*recollect_command(), "-w", str(command.workspace), *arguments, "--json"],
-        env=command.environ,
+        [*recollect_command(), "-w", str(workspace), *arguments, "--json"],
+        env=environ,
         capture_output=True,
         text=True,
         check=True,
     )
-    shape: dict[str, object] = json.loads(done.stdout)
+    shape: dict[str, Any] = json.loads(done.stdout)
     return shape
 
 
@@ -373,3 +377,31 @@ def test_health_is_degraded_when_a_leg_did_not_run(
     assert "keyword" == found["mode"]
     assert "degraded" == health["status"]
     assert 'recollect_searches_degraded_total{leg="vector"} 1' in metrics
+
+
+def test_a_server_answers_from_a_personal_memory_too_and_sees_it_change(
+    workspace: Path, environ: dict[str, str]
+) -> None:
+    notes = Path(environ["HOME"]) / "notes"
+    notes.mkdir(parents=True)
+    (notes / "MEMORY.md").write_text("My dentist is Doctor Albers.\n", encoding="utf-8")
+    (workspace / "MEMORY.md").write_text("The crane is orange.\n", encoding="utf-8")
+    also = {**environ, "RECOLLECT_ALSO": "~/notes", "RECOLLECT_PROVIDER": "none"}
+    with inside(workspace, also, HERE) as here:
+
+        def ask(operation: str, **params: str) -> dict[str, Any]:
+            shape: dict[str, Any] = httpx.get(f"{here.url}/api/{operation}", params=params).json()
+            return shape
+
+        wait_until(lambda: here.memory.state == "idle")
+        [hit] = ask("search", query="who is my dentist", highlight="true")["results"]
+        read = ask("file", path=hit["path"])
+        asked = printed_by(workspace, also, "search", "who is my dentist")
+        status = ask("status")
+        (notes / "MEMORY.md").write_text("My dentist is Doctor Birk.\n", encoding="utf-8")
+        wait_until(lambda: "Birk" in str(ask("search", query="who is my dentist")))
+
+    assert ("~/notes/MEMORY.md", "~/notes") == (hit["path"], hit["memory"])
+    assert "My dentist is Doctor Albers." == read["text"]
+    assert ["~/notes/MEMORY.md"] == [each["path"] for each in asked["results"]]
+    assert {"~/notes": {"documents": 1, "chunks": 1}} == status["also"]
