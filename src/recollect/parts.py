@@ -92,9 +92,9 @@ class Models:
     @cached_property
     def reranker(self) -> CrossEncoder:
         """Reads a question together with a text."""
-        from recollect.providers.cross_encoder import open_cross_encoder
+        from recollect.providers.cross_encoder import CrossEncoder
 
-        return open_cross_encoder()
+        return CrossEncoder()
 
     def close(self) -> None:
         """Release them."""

@@ -12,17 +12,17 @@ import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recollect.providers.models.bert import WordPiece, bert_input, open_session, thread_count
 from recollect.providers.models.files import read_model
-from recollect.providers.models.manifest import READER, Manifest
+from recollect.providers.models.manifest import READER
 from recollect.text.scripts import latin_share
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 _QUESTION_TOKENS = 64  # ten times a usual question; a pasted file must leave room for the passage
 _PASSAGE_TOKENS = 128  # twice as many would take two and a half times as long
@@ -40,32 +40,32 @@ _FREQUENT = (
 class CrossEncoder:
     """Judges passages; loads its model on first use."""
 
-    def __init__(self, manifest: Manifest) -> None:
-        self._manifest = manifest
-        self._model: _LoadedReranker | None = None
+    def __init__(self) -> None:
+        self._model: tuple[WordPiece, Any] | None = None
 
     def reads(self, text: str) -> float:
         return latin_share(text)
 
     def prepare(self) -> None:
-        if self._model is None:
-            self._model = _LoadedReranker(read_model(self._manifest, None))
+        self._loaded()
 
     def score(
         self, question: str, passages: Sequence[str], *, deadline: float | None
     ) -> list[float]:
-        self.prepare()
-        model = self._model
-        assert model is not None  # noqa: S101 - prepare either sets it or raises
-        words = model.words
+        words, session = self._loaded()
         question_ids = words.ids(question)[:_QUESTION_TOKENS]
         distinctive = set(question_ids).difference(words.ids(_FREQUENT))
+        head = [words.start_id, *question_ids, words.end_id]
 
         def judge(passage: str) -> float | None:
+            """Return the probability that a passage answers the question; None if it is late."""
             if deadline is not None and time.monotonic() >= deadline:
                 return None
             pieces = [words.ids(piece) for piece in _PIECE_END.split(passage)]
-            return model.opinion(question_ids, _best_part(pieces, distinctive=distinctive))
+            part = _best_part(pieces, distinctive=distinctive)
+            given = bert_input([*head, *part, words.end_id], second_from=len(head))
+            logit = float(session.run(["logits"], given)[0][0, 0])
+            return 1.0 / (1.0 + math.exp(-_START - _SLOPE * logit))
 
         with ThreadPoolExecutor(thread_count()) as pool:
             judged = list(pool.map(judge, passages))
@@ -76,20 +76,13 @@ class CrossEncoder:
     def close(self) -> None:
         self._model = None
 
-
-class _LoadedReranker:
-    """A loaded model."""
-
-    def __init__(self, files: Mapping[str, bytes]) -> None:
-        self.words = WordPiece.from_bytes(files["vocab.txt"])
-        self._session = open_session(files["model.onnx"])
-
-    def opinion(self, question: list[int], passage: list[int]) -> float:
-        """Return the probability that a passage answers a question."""
-        head = [self.words.start_id, *question, self.words.end_id]
-        given = bert_input([*head, *passage, self.words.end_id], second_from=len(head))
-        logit = float(self._session.run(["logits"], given)[0][0, 0])
-        return 1.0 / (1.0 + math.exp(-_START - _SLOPE * logit))
+    def _loaded(self) -> tuple[WordPiece, Any]:
+        model = self._model
+        if model is None:
+            files = read_model(READER, None)
+            model = WordPiece.from_bytes(files["vocab.txt"]), open_session(files["model.onnx"])
+            self._model = model
+        return model
 
 
 def _best_part(pieces: list[list[int]], *, distinctive: set[int]) -> list[int]:
@@ -110,8 +103,3 @@ def _best_part(pieces: list[list[int]], *, distinctive: set[int]) -> list[int]:
             break
         first, last = (first - 1, last) if before >= after else (first, last + 1)
     return [number for piece in pieces[first:last] for number in piece][:_PASSAGE_TOKENS]
-
-
-def open_cross_encoder() -> CrossEncoder:
-    """Return the reranker; nothing is loaded yet."""
-    return CrossEncoder(READER)

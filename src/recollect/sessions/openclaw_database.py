@@ -111,7 +111,7 @@ def read_session(file: Path, session: str) -> list[str]:
     return _read(file, rows)
 
 
-class _UnknownSchemaError(Exception):
+class _UnknownSchemaError(OSError):
     """The database has another schema than those that are known."""
 
     def __init__(self, message: str, *, action: str) -> None:

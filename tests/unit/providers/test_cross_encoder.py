@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recollect.providers.cross_encoder import CrossEncoder, _best_part
-from recollect.providers.models.manifest import READER
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +24,7 @@ NOTES = (
 
 @pytest.fixture(scope="module")
 def encoder() -> CrossEncoder:
-    return CrossEncoder(READER)
+    return CrossEncoder()
 
 
 def test_the_passage_that_answers_is_the_likeliest(encoder: CrossEncoder) -> None:
@@ -123,8 +122,7 @@ def test_the_model_reads_latin_letters(encoder: CrossEncoder, text: str, share: 
 def test_the_runtime_reports_nothing_to_its_maker(tmp_path: Path) -> None:
     code = (
         "from recollect.providers.cross_encoder import CrossEncoder\n"
-        "from recollect.providers.models.manifest import READER\n"
-        "encoder = CrossEncoder(READER)\n"
+        "encoder = CrossEncoder()\n"
         "encoder.score('ping', ['pong'], deadline=None)\n"
     )
     environ = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
