@@ -260,7 +260,7 @@ class Memory:
     @property
     def is_behind(self) -> bool:
         """True if the last search left work that another process can take up."""
-        is_behind = self.parts.syncer.is_behind or any(
+        is_behind = self.parts.syncer.freshness.is_behind or any(
             each.is_behind for each in self._opened.values()
         )
         return is_behind and self.parts.store.is_shared

@@ -284,7 +284,7 @@ class MemoryParts:
             started,
             spaces=spaces,
             notices=notices,
-            trouble=self.syncer.trouble,
+            trouble=self.syncer.freshness.trouble,
             others=self._ask_others(lambda other: other.start_search(request, progress=progress)),
         )
 

@@ -65,14 +65,7 @@ def load_config(
     arguments: Mapping[str, object],
     texts: Mapping[Path, str] = _ON_DISK,
 ) -> Config:
-    """Read every layer and return the frozen result.
-
-    Args:
-        user_file: need not exist.
-        environ: `RECOLLECT_…` variables are settings.
-        texts: content of files to use instead of what is on disk.
-
-    """
+    """Read every layer and return the frozen result; `texts` replace files that are on disk."""
     values = {key: setting.default for key, setting in SETTINGS.items()}
     origins: dict[str, str] = {}
     project = str(workspace / PROJECT_FILE)

@@ -159,12 +159,7 @@ def find_workspace(
 
 
 def settings_text(file: Path, *, inside: Path | None) -> str:
-    """Return the text of a settings file.
-
-    Args:
-        inside: the workspace, if the file is its own: it is not trusted.
-
-    """
+    """Return the text of a settings file; one inside the workspace is its own, and not trusted."""
     if inside is None:
         return read_regular(file, max_bytes=_MAX_USER_BYTES).decode("utf-8")
     return read_inside(file, inside, max_bytes=_MAX_PROJECT_BYTES).decode("utf-8")

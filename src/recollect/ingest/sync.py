@@ -22,6 +22,7 @@ from recollect.ingest.documents import sync_documents
 from recollect.ingest.lease import PATIENCE_SECONDS, LeaseLostError, WriterLease, describe
 from recollect.ingest.spaces import Budget
 from recollect.records import dataclass
+from recollect.reports import Report
 from recollect.stores.base import patience
 from recollect.types import Leg, silent
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     from recollect.ingest.fill import Embedder
     from recollect.ingest.source import Source
-    from recollect.reports import Report
     from recollect.stores.base import Holder, Store
     from recollect.types import Degradation, Progress
 
@@ -117,6 +117,9 @@ class Freshness:
         return str(count) if self.tells_counts else "Some"
 
 
+_DONE = Freshness(Report(), None)
+
+
 class Reader(Protocol):
     """An object whose methods read the store of a Syncer."""
 
@@ -164,21 +167,12 @@ class Syncer:
         self._notices = tuple(notices)
         self._tells_counts = tells_counts
         self._changes = changes
-        self._freshness: Freshness | None = None
+        self.freshness = _DONE
+        """How far the last search got, unless another process does the rest."""
         self._is_filled = False
         """Whether the last sync left something in the store."""
         self._settled: _State | None = None
         """The state in which nothing was left to do or to say."""
-
-    @property
-    def is_behind(self) -> bool:
-        """True if the last search left work that no other process is doing."""
-        return self._freshness is not None and self._freshness.is_behind
-
-    @property
-    def trouble(self) -> Degradation | None:
-        """Why the last search could not embed what was new."""
-        return self._freshness.trouble if self._freshness else None
 
     def take_notices(self) -> tuple[str, ...]:
         """Return what happened to the store since the last call, for the user."""
@@ -190,7 +184,7 @@ class Syncer:
         if options.force and self.store.is_writable:
             self._repairing(self._require_sound)  # whoever forces a sync suspects it
         report = self._repairing(lambda: self._sync_alone(options, on_wait=on_wait))
-        self._freshness = None
+        self.freshness = _DONE
         self._is_filled = report.chunks > 0
         return report
 
@@ -230,19 +224,19 @@ class Syncer:
                 state = self._repairing(self._state)
                 if state is not None and state == self._settled:
                     return ()
-                self._freshness = self._repairing(lambda: self._freshen(progress))
+                self.freshness = self._repairing(lambda: self._freshen(progress))
                 # As it was before: what happened meanwhile has to be looked at next time.
-                self._settled = state if self._freshness.is_complete else None
+                self._settled = state if self.freshness.is_complete else None
         except (
             StoreError,
             DiskError,
         ) as error:  # a full disk does not keep what is indexed from answering
             return (f"The index is not up to date: {error.message} {error.action}",)
-        return tuple(self._freshness.notices())
+        return tuple(self.freshness.notices())
 
     def hand_over(self) -> None:
         """Record that another process does what the last search left."""
-        self._freshness = None
+        self.freshness = _DONE
 
     def rebuilding(self, work: Callable[[], Answer]) -> Answer:
         """Do the work; if the store is damaged, rebuild it and do the work again.

@@ -72,7 +72,6 @@ class RemoteOptions:
         optional(url),
         "address of a server that speaks the provider's format",
     )
-    """Address; None is the vendor's, or the one in its environment variable."""
     api_key: str | None = user_setting(
         "remote.api_key",
         None,
@@ -153,7 +152,6 @@ class ChatOptions:
     base_url: str | None = user_setting(
         "llm.base_url", None, optional(url), "address of a server that speaks the provider's format"
     )
-    """Address; None is the vendor's, or the one in its environment variable."""
     api_key: str | None = user_setting(
         "llm.api_key",
         None,

@@ -230,7 +230,9 @@ class _Finder:
         agent = agent_of(file) if form is TranscriptFormat.OPENCLAW else None
         excluded = ""
         if form is TranscriptFormat.OPENCLAW:
-            excluded = self._excluded_in(file.parent).get(session_id_of(file.name), "")
+            if file.parent not in self._excluded:
+                self._excluded[file.parent] = self._read_index(file.parent / _INDEX)
+            excluded = self._excluded[file.parent].get(session_id_of(file.name), "")
         path = _stored(file.name, file, form, agent)
         earlier = self.found.get(path)
         if earlier is not None and earlier.session:
@@ -243,11 +245,6 @@ class _Finder:
             self.found[path] = FoundTranscript(path, file, stat, form, agent, excluded)
         else:
             self._fail(shown_instead(str(file)) or path, *NOT_TEXT)
-
-    def _excluded_in(self, folder: Path) -> dict[str, str]:
-        if folder not in self._excluded:
-            self._excluded[folder] = self._read_index(folder / _INDEX)
-        return self._excluded[folder]
 
     def _read_index(self, file: Path) -> dict[str, str]:
         try:

@@ -107,13 +107,7 @@ def project(transcript: Transcript, *, options: ProjectOptions) -> Projection:
 def document_of(
     transcript: Transcript, *, path: str, stat: Stat, now_ns: int, options: ProjectOptions
 ) -> tuple[Document, list[Chunk]]:
-    """Return a conversation as a document with its chunks; both empty if it is excluded.
-
-    Args:
-        stat: of its file, from before it was read.
-        now_ns: the current time, to tell whether the file may still change unnoticed.
-
-    """
+    """Return a conversation as a document with its chunks; both empty if it is excluded."""
     projection = project(transcript, options=options)
     document = Document(
         path=path,
@@ -178,13 +172,7 @@ def _chunks(projection: Projection, document: Document, options: ProjectOptions)
 
 
 def pack(lines: Iterable[SpokenLine], *, limit: int, overlap: int) -> list[list[SpokenLine]]:
-    """Return the lines of each chunk.
-
-    Args:
-        limit: weight of a chunk; a single heavier line is a chunk by itself.
-        overlap: weight that a chunk may repeat from the one before.
-
-    """
+    """Return the lines of each chunk up to a weight; a heavier line is a chunk by itself."""
     packed: list[list[SpokenLine]] = []
     current: list[SpokenLine] = []
     taken = 0

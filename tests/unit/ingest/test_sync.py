@@ -102,8 +102,7 @@ def syncer_of(store: Store, embedder: object) -> Syncer:
 def freshness(store: Store, embedder: object) -> Freshness:
     syncer = syncer_of(store, embedder)
     syncer.freshen(silent)
-    assert syncer._freshness is not None
-    return syncer._freshness
+    return syncer.freshness
 
 
 def held_by_another(store: Store) -> None:
