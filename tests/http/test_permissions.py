@@ -106,6 +106,10 @@ REQUESTS: dict[tuple[str, str], tuple[Asked, ...]] = {
     ("GET", "/"): (ANY,),
     ("GET", "/static/{name}"): (Asked(names={"name": "main.js"}),),
     # What writes comes last: it changes what the others show.
+    ("POST", "/api/feedback"): (
+        Asked(body={"query": WORDS, "citation": "memory/notes.md#L3", "right": True}),
+        Asked(body={"query": WORDS, "citation": BOBS_FILE, "right": True}, for_ada=404),
+    ),
     ("POST", "/api/facts"): (
         Asked(
             body={"text": "The opal vault is in Zanzibar.", "scope": ADA}, status=201, for_bob=403

@@ -50,10 +50,15 @@ CALLS: dict[str, tuple[dict[str, object], ...]] = {
         {"text": "The boat sails.", "supersedes": ["{bob}"]},
         {"text": "The boat is red."},
     ),
+    "memory_feedback": (
+        {"query": "boat", "citation": "memory/notes.md#L3", "right": False},
+        {"query": "boat", "citation": BOBS_FILE, "right": True},
+    ),
     "memory_forget": ({"id": "{bob}"}, {"id": "{ada}"}),
 }
 REFUSED = {("memory_search", 4), ("memory_get", 1), ("fetch", 1), ("memory_remember", 0)} | {
     ("memory_remember", 1),
+    ("memory_feedback", 1),
     ("memory_forget", 0),
 }
 """The calls of a server for ada that must fail, by their tool and their number."""

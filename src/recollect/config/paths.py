@@ -76,6 +76,10 @@ class Places:
         """Return the file that records what was sent to a language model."""
         return self.home / "ingested" / f"{agent}.json"
 
+    def cases_of(self, agent: str) -> Path:
+        """Return the file of the cases that were made from what a user said of hits."""
+        return self.home / "cases" / f"{agent}.jsonl"
+
     def socket_of(self, agent: str) -> Path:
         """Return where a server of an agent's memory answers commands; its name is short."""
         return self.home / "run" / digest_of(agent.encode())[:_SOCKET_CHARS]

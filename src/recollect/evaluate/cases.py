@@ -46,7 +46,7 @@ _PLACE = re.compile(
 )
 _ONE_LINE = 'Write one object per line: {"query": "…", "expected": ["memory/a.md"]}.'
 _FORM = (
-    "The fields of a case are query, expected, kind, since, before, path, date and note. "
+    "The fields of a case are query, expected, wrong, kind, since, before, path, date and note. "
     'Expected are paths, "path:10-24", or {"path": …, "lines": [10, 24], "grade": 1}, the grade '
     f"from 1 to {MOST_GRADE}; an empty list means that memory does not have the answer."
 )
@@ -86,16 +86,19 @@ class Expected:
         return f"{self.path}#L{self.lines[0]}-L{self.lines[1]}" if self.lines else self.path
 
 
+_Places = Annotated[
+    tuple[Annotated[Expected, BeforeValidator(_place_of)], ...],
+    BeforeValidator(lambda value: value if isinstance(value, list | tuple) else [value]),
+    AfterValidator(lambda places: tuple(dict.fromkeys(places))),
+]
+
+
 @dataclass(frozen=True, config=ConfigDict(extra="forbid", populate_by_name=True))
 class Case:
     """A question with its expected places. Without any, memory does not contain the answer."""
 
     query: _Text
-    expected: Annotated[
-        tuple[Annotated[Expected, BeforeValidator(_place_of)], ...],
-        BeforeValidator(lambda value: value if isinstance(value, list | tuple) else [value]),
-        AfterValidator(lambda places: tuple(dict.fromkeys(places))),
-    ]
+    expected: _Places
     kind: Annotated[_Text, Field(validation_alias=AliasChoices("kind", "type"))] = DEFAULT_KIND
     since: date | None = None
     before: date | None = None
@@ -103,14 +106,21 @@ class Case:
     """A glob that limits the search, as in `search --path`."""
     asked_on: Annotated[date | None, Field(alias="date")] = None
     """The day the question is asked; None means today."""
+    wrong: _Places = ()
+    """Places that were shown and do not answer it."""
     note: object = field(default=None, compare=False)
     line: int = field(default=0, compare=False)
     """Line number in the file of cases; 0 if it is not from a file."""
 
     @property
     def is_answerable(self) -> bool:
-        """False for a question that must not be answered confidently."""
+        """Whether a place that answers it is known."""
         return bool(self.expected)
+
+    @property
+    def is_absent(self) -> bool:
+        """Whether it must not be answered confidently; of a wrong hit alone nobody knows."""
+        return not (self.expected or self.wrong)
 
 
 _CASE = TypeAdapter(Case)
@@ -119,7 +129,7 @@ _CASE = TypeAdapter(Case)
 def count_text(cases: Sequence[Case]) -> str:
     """Return the number of cases in words: 3 cases, 1 of them without an answer."""
     count = "1 case" if len(cases) == 1 else f"{len(cases)} cases"
-    absent = sum(not case.is_answerable for case in cases)
+    absent = sum(case.is_absent for case in cases)
     if not absent:
         return count
     if absent == len(cases):

@@ -44,7 +44,9 @@ class Variant:
 class CaseAnswer:
     """The answer to one case."""
 
-    shape = Shape({"citations": "hits"}, hidden="case hits degraded", added="best_score citations")
+    shape = Shape(
+        {"citations": "hits"}, hidden="case hits degraded", added="best_score wrong_ranks citations"
+    )
     case: Case
     hits: tuple[Hit, ...]
     mode: Mode
@@ -60,6 +62,11 @@ class CaseAnswer:
     def best_score(self) -> float:
         """Return the score of the first hit; 0 without hits."""
         return self.hits[0].score if self.hits else 0.0
+
+    @property
+    def wrong_ranks(self) -> tuple[int, ...]:
+        """Return the ranks of places that are known to be wrong."""
+        return tuple(rank for rank in ranks_of(self.case.wrong, self.hits) if rank is not None)
 
     @property
     def citations(self) -> tuple[str, ...]:
@@ -253,7 +260,7 @@ def _summary(marks: Sequence[Marks]) -> Summary:
 def abstention_of(answers: Sequence[CaseAnswer]) -> Abstention:
     """Return how well confidence and the best score separate the two kinds of question."""
     answerable = [answer for answer in answers if answer.case.is_answerable]
-    absent = [answer for answer in answers if not answer.case.is_answerable]
+    absent = [answer for answer in answers if answer.case.is_absent]
     return Abstention(
         trusted=mean_interval([answer.confident for answer in answerable]) if answerable else None,
         refused=mean_interval([not answer.confident for answer in absent]) if absent else None,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command("eval")
-@click.argument("file", metavar="CASES", type=click.Path(path_type=Path))
+@click.argument("file", metavar="[CASES]", type=click.Path(path_type=Path), required=False)
 @click.option("--compare", is_flag=True, help="Also measure the other fusions and each leg alone.")
 @click.option(
     "-k",
@@ -32,11 +32,15 @@ if TYPE_CHECKING:
     help="How many hits count for hit, recall and all.  [default: as many as search shows]",
 )
 @shared_options
-def eval_command(options: SharedOptions, *, file: Path, compare: bool, k: int | None) -> None:
+def eval_command(
+    options: SharedOptions, *, file: Path | None, compare: bool, k: int | None
+) -> None:
     """Ask every question in CASES and report how well it was answered.
 
     CASES is a file with one question per line and the places that answer it:
     {"query": "who is Ada", "expected": ["memory/people.md:10-24"]}.
+
+    Without CASES, the questions are those for which you said `search --right` or `--wrong`.
 
     Numbers are means with 95% intervals in brackets. hit: an expected place is among the hits;
     recall: the share of the expected places among them; all: whether all of them are; MRR and
@@ -46,8 +50,10 @@ def eval_command(options: SharedOptions, *, file: Path, compare: bool, k: int | 
     from recollect.evaluate.run import evaluate  # noqa: PLC0415
     from recollect.shells.render import evaluate as render  # noqa: PLC0415
 
+    setup = options.announced()
+    file = file or setup.places.cases_of(setup.agent)
     cases = read_cases(file, workspace=options.folder)
-    with options.open_memory() as memory:
+    with options.open_memory(setup=setup) as memory:
         _sync(memory)
         with progress_bar() as progress:
             evaluation = evaluate(memory, cases, file=file, compare=compare, k=k, progress=progress)

@@ -28,7 +28,10 @@ from recollect.text.phrases import read_filters
 from recollect.types import SearchRequest, search_arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+
+    from recollect.memory import Memory
+    from recollect.types import Results
 
 _FORMS = [form.value for form in RecallForm]
 _MOST_LISTED = 100  # notes; -n gives another number
@@ -59,6 +62,8 @@ def _search_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.argument("query", nargs=-1, metavar="[QUERY...]")
 @_search_options
 @click.option("--why", metavar="PATH", help="Say how this note was ranked, and what cut it.")
+@click.option("--right", type=int, multiple=True, help="Keep that this hit, 1 to n, answers QUERY.")
+@click.option("--wrong", type=int, multiple=True, help="Keep that this hit does not.")
 @click.option("-v", "--verbose", is_flag=True, help="Show whole chunks, not the best lines.")
 @shared_options
 def search_command(
@@ -67,6 +72,8 @@ def search_command(
     query: tuple[str, ...],
     path: str | None,
     why: str | None,
+    right: tuple[int, ...],
+    wrong: tuple[int, ...],
     verbose: bool,
     **fields: Any,  # noqa: ANN401 - options that are named like their fields
 ) -> None:
@@ -88,18 +95,32 @@ def search_command(
         options.print(told, render.why_text(told))
         return
     shown = Ask(request, as_json=options.as_json, width=terminal_width(), is_verbose=verbose)
-    if (reply := ask(setup, shown)) is not None:
+    if not (right or wrong) and (reply := ask(setup, shown)) is not None:
         options.print_reply(reply)
         return
     with options.open_memory(setup=setup) as memory:
         with progress_bar() as progress:
             results = memory.answer(request, progress=progress)
+        if right or wrong:
+            _keep_feedback(memory, results, right, right=True)
+            _keep_feedback(memory, results, wrong, right=False)
         if memory.is_behind:
             memory.finish_in_background()
             notify("The rest is indexed in the background.")
     text = render.results_text(results, width=terminal_width(), verbose=verbose)
     options.print(results, text)
     print_remarks(render.results_remarks(results))
+
+
+def _keep_feedback(memory: Memory, results: Results, places: Sequence[int], *, right: bool) -> None:
+    from recollect.evaluate.feedback import keep_feedback  # noqa: PLC0415 - slow to load
+
+    for place in places:
+        if not 0 < place <= len(results):
+            raise click.UsageError(f"There is no hit {place}: {len(results)} were found.")
+        hit = results[place - 1]
+        file = keep_feedback(memory.parts, results.query, hit.citation, right=right)
+        notify(f"{hit.citation} is kept as {'right' if right else 'wrong'} in {file}.")
 
 
 def _list_notes(options: SharedOptions, request: SearchRequest) -> None:

@@ -41,6 +41,7 @@ OPERATIONS = (
     Operation("GET", "/openapi.json", openapi, None),
     Operation("GET", "/api/search", search.search, search.Answer),
     Operation("GET", "/api/recall", search.recall_block, search.RecallAnswer),
+    Operation("POST", "/api/feedback", search.feedback, search.JudgedHit, writes=True),
     Operation("GET", "/api/file", search.file, Excerpt),
     Operation("GET", "/api/facts", facts.facts, FactList),
     Operation("GET", "/api/facts/{id}", facts.fact, FactHistory),

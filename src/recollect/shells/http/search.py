@@ -12,6 +12,7 @@ from recollect.records import dataclass
 from recollect.reports import RECALL_TOKENS
 from recollect.shape import Shape, json_of
 from recollect.shells.http.parameters import (
+    BodyParameters,
     Day,
     Parameters,
     Question,
@@ -174,6 +175,30 @@ async def recall_block(state: State, given: Annotated[RecallParameters, Query()]
         lambda memory: memory.recall_from(results, budget_tokens=given.budget, form=given.form)
     )
     return RecallAnswer(recalled, is_partial=state.memory.is_first_sync)
+
+
+class FeedbackParameters(BodyParameters):
+    """Parameters of POST /api/feedback."""
+
+    query: Question = Field(description="The question.")
+    citation: str = Field(min_length=1, max_length=1000, description="The hit.")
+    right: bool = Field(description="Whether it answers the question.")
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedHit:
+    """A hit that was called right or wrong."""
+
+    citation: str
+    right: bool
+
+
+async def feedback(state: State, given: FeedbackParameters) -> JudgedHit:
+    """Keep that a hit was right or wrong, to measure with it."""
+    from recollect.evaluate.feedback import keep_feedback  # noqa: PLC0415 - rarely used
+
+    await state.memory.read(lambda memory: keep_feedback(memory, **given.model_dump()))
+    return JudgedHit(given.citation, given.right)
 
 
 async def file(state: State, given: Annotated[FileParameters, Query()]) -> Excerpt:

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from recollect.errors import RecollectError, SecretError, UsageError, WorkspaceError
+from recollect.evaluate.feedback import keep_feedback
 from recollect.facts.record import SAVE_PLACE, Provenance
 from recollect.shells.mcp import render
-from recollect.shells.mcp.render import path_of
+from recollect.shells.mcp.render import ToolResult, path_of
 from recollect.shells.mcp.tools import SEARCH_FIELDS, parse_arguments, tools_for
 from recollect.shells.parse import Location, parse_location
 from recollect.shells.scopes import VisibleScopes
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from recollect.parts import MemoryParts
     from recollect.reports import Excerpt
     from recollect.shells.hosted import HostedMemory
-    from recollect.shells.mcp.render import ToolResult
     from recollect.shells.mcp.tools import Tool
     from recollect.shells.serving import ServedMemory
     from recollect.types import Results
@@ -138,6 +138,12 @@ class Calls:
             return memory.facts.forget(given.get("id", ""))
 
         return render.forgotten_result(await self._served.read(work))
+
+    async def memory_feedback(self, given: Arguments) -> ToolResult:
+        """Keep what the user says of a hit as a case for `recollect eval`."""
+        query, citation, right = (given[name] for name in ("query", "citation", "right"))
+        await self._served.read(lambda memory: keep_feedback(memory, query, citation, right=right))
+        return ToolResult({"kept": True}, "Noted, for `recollect eval`.")
 
     async def memory_status(self, _given: Arguments) -> ToolResult:
         """Show the status of the index and of its worker."""

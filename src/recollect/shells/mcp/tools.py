@@ -167,6 +167,16 @@ TOOLS = (
         destroys=True,
     ),
     Tool(
+        "memory_feedback",
+        "Note that a hit of memory_search did or did not answer, when the user says so.",
+        (
+            Argument("query", "string", "The question", aliases="q", is_required=True),
+            Argument("citation", "string", aliases="path hit id", is_required=True),
+            Argument("right", "boolean", "false: it is wrong", is_required=True),
+        ),
+        writes=True,
+    ),
+    Tool(
         "memory_status",
         "Show what is indexed, with which model, and what is out of date or failing.",
     ),

@@ -34,6 +34,10 @@ def evaluation_text(evaluation: Evaluation) -> Iterator[Line]:
     elif configured.overall is not None:
         yield from _by_kind(configured, k=evaluation.k)
     yield from _abstention(evaluation.outcomes)
+    if wrong := sum(len(case.wrong) for case in cases):
+        ranks = [rank for answer in configured.answers for rank in answer.wrong_ranks]
+        shown = sum(rank <= evaluation.k for rank in ranks)
+        yield f"{shown} of {wrong} wrong hits are still among the first {evaluation.k}.", ""
     yield "Means with 95% intervals; `recollect eval --help` explains them.", "dim"
     if 0 < sum(case.is_answerable for case in cases) < FEW:
         yield (

@@ -1,0 +1,86 @@
+"""`right` and `wrong` on a hit: kept as cases in the home, and measured by `recollect eval`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.support.commands import Cli
+
+from recollect import Memory
+from recollect.errors import NotFoundError
+from recollect.evaluate.feedback import keep_feedback
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Write = Callable[[str, str], Path]
+
+
+@pytest.fixture
+def cli(workspace: Path, environ: dict[str, str], write: Write) -> Cli:
+    write("memory/a.md", "The boat is red.\n")
+    write("memory/b.md", "The boat is blue.\n")
+    return Cli(workspace, {**environ, "RECOLLECT_PROVIDER": "none"})
+
+
+def cases_of(cli: Cli) -> list[dict[str, object]]:
+    (file,) = (Path(cli.environ["RECOLLECT_HOME"]) / "cases").iterdir()
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def test_a_hit_that_is_right_becomes_a_case_which_eval_measures_without_a_file(cli: Cli) -> None:
+    kept = cli("search", "boat", "--right", "1", "--wrong", "2")
+    measured = cli("eval")
+
+    assert "memory/b.md#L1 is kept as right" in kept.stderr
+    assert [
+        {
+            "query": "boat",
+            "kind": "feedback",
+            "expected": [{"path": "memory/b.md", "lines": [1, 1]}],
+            "wrong": [{"path": "memory/a.md", "lines": [1, 1]}],
+        }
+    ] == cases_of(cli)
+    assert "1 case, from" in measured.stdout
+    assert "1 of 1 wrong hits are still among the first 6." in measured.stdout
+
+
+def test_the_last_word_on_a_hit_counts(cli: Cli) -> None:
+    cli("search", "boat", "--right", "1")
+    cli("search", "boat", "--wrong", "1")
+    (case,) = cases_of(cli)
+
+    assert ([], 1) == (case.get("expected"), len(case["wrong"]))  # type: ignore[arg-type]
+
+
+def test_a_place_that_no_hit_has_is_refused(cli: Cli) -> None:
+    refused = cli("search", "boat", "--right", "9")
+
+    assert 2 == refused.returncode
+    assert "There is no hit 9: 2 were found." in refused.stderr
+
+
+def test_without_feedback_eval_says_what_it_needs(cli: Cli) -> None:
+    assert "Name a file of cases." in cli("eval").stderr
+
+
+def test_feedback_does_not_change_a_ranking_or_the_workspace(cli: Cli) -> None:
+    before, files = cli.json("search", "boat"), sorted(cli.workspace.rglob("*"))
+    cli("search", "boat", "--wrong", "1")
+    after = cli.json("search", "boat")
+
+    assert before["results"] == after["results"]
+    assert files == sorted(cli.workspace.rglob("*"))
+
+
+def test_feedback_on_what_is_not_indexed_is_refused(
+    workspace: Path, environ: dict[str, str], write: Write
+) -> None:
+    write("memory/a.md", "The boat is red.\n")
+    with Memory.open(workspace, settings={"provider": "none"}, environ=environ) as memory:
+        memory.sync()
+        with pytest.raises(NotFoundError, match=r"memory/x\.md is not indexed"):
+            keep_feedback(memory.parts, "boat", "memory/x.md#L1", right=True)
