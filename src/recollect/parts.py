@@ -385,10 +385,10 @@ class MemoryParts:
         from recollect.ingest.walk import missing
 
         shown = shown_path(path, home=self.setup.places.user)
-        for name, opened in self._others.items():
+        for name in sorted(self._others, key=len, reverse=True):  # one may be inside another
             if shown.startswith(f"{name}/"):
                 inner = shown.removeprefix(f"{name}/")
-                found = opened().get(inner, start_line=start_line, lines=lines)
+                found = self._others[name]().get(inner, start_line=start_line, lines=lines)
                 return replace(found, path=f"{name}/{found.path}")
         if self._transcripts is not None and self._transcripts.has(path):
             return self._transcripts.excerpt(path, start_line=start_line, lines=lines)
