@@ -108,7 +108,7 @@ def test_init_creates_the_tables_once_and_status_tells_of_them(
         for command in (["init"], ["init"], ["status"])
     )
 
-    assert [name for name, _ in MIGRATIONS] == json.loads(first.stdout)["applied"]
+    assert [name for name, *_ in MIGRATIONS] == json.loads(first.stdout)["applied"]
     assert [] == json.loads(second.stdout)["applied"]
     told = json.loads(status.stdout)
     assert (told["newest"], False) == (told["version"], told["guarded"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 import threading
 from dataclasses import replace
@@ -206,7 +207,7 @@ def test_citus_shards_every_table_once_also_those_that_came_before_or_later(
         store.put_vectors(late, digests=["aa"], vectors=vectors)
     tables = {f"recollect.{table}" for table in (*TABLES, *map(space_table, (early, late)))}
     before = distributed(empty)
-    later = ("later", "CREATE TABLE later (tenant text PRIMARY KEY)")
+    later = ("later", "CREATE TABLE later (tenant text PRIMARY KEY)", 1)
     monkeypatch.setattr(schema, "MIGRATIONS", (*MIGRATIONS, later))
     monkeypatch.setattr(schema, "TABLES", (*TABLES, "later"))
     assert ["later"] == prepare_database(empty)
@@ -235,7 +236,9 @@ def test_what_runs_of_an_older_version_writes_nothing_after_a_migration(
 ) -> None:
     newest = len(MIGRATIONS) + 1
     with psycopg.connect(empty) as newer:
-        newer.execute("INSERT INTO recollect.migrations VALUES (%s, 'a later one')", (newest,))
+        newer.execute(
+            "INSERT INTO recollect.migrations VALUES (%s, 'a later one', %s)", (newest,) * 2
+        )
 
     with pytest.raises(StoreTooNewError) as raised:
         put_document(own, document_of("memory/a.md"), [chunk_of("memory/a.md", "lamp")], recipe="r")
@@ -244,6 +247,43 @@ def test_what_runs_of_an_older_version_writes_nothing_after_a_migration(
     assert "restart" in raised.value.action
     with psycopg.connect(empty) as newer:
         assert (0,) == newer.execute("SELECT count(*) FROM recollect.documents").fetchone()
+
+
+def test_processes_of_two_versions_run_beside_each_other_while_tables_are_expanded(
+    own: PostgresStore, empty: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = len(MIGRATIONS)
+    column = "ALTER TABLE chunks ADD COLUMN later text NOT NULL DEFAULT 'as before'"
+    expanding = (*MIGRATIONS, ("later", column, known))
+    with monkeypatch.context() as newer:
+        newer.setattr(schema, "MIGRATIONS", expanding)
+        assert ["later"] == prepare_database(empty)
+        with open_database(empty, tenant="x") as store:
+            put_document(store, document_of("b.md"), [chunk_of("b.md", "boat")], recipe="r")
+
+    put_document(own, document_of("a.md"), [chunk_of("a.md", "lamp")], recipe="r")
+    with open_database(empty, tenant="x") as earlier:
+        found = [keyword_pool(earlier, [word], scope=Scope(), limit=9) for word in ("lamp", "boat")]
+    assert [1, 1] == [len(each.keys) for each in found]
+    with pytest.raises(StoreTooNewError):
+        prepare_database(empty)  # would put functions of the earlier version in place
+
+    contracting = (*expanding, ("less", "ALTER TABLE chunks DROP COLUMN triggers", known + 2))
+    with monkeypatch.context() as newest:
+        newest.setattr(schema, "MIGRATIONS", contracting)
+        assert ["less"] == prepare_database(empty)
+    with pytest.raises(StoreTooNewError, match="this Recollect knows"):
+        own.holds()
+
+
+TAKES_AWAY = re.compile(r"\b(DROP|RENAME|TRUNCATE|TYPE|SET NOT NULL)\b|ADD COLUMN(?!.*DEFAULT)")
+
+
+def test_a_migration_that_takes_something_away_names_itself_as_the_least() -> None:
+    for number, (name, statements, least) in enumerate(MIGRATIONS, 1):
+        assert 1 <= least <= number
+        if least < number:
+            assert not TAKES_AWAY.search(statements), name
 
 
 def test_a_migration_waits_for_what_is_being_written(own: PostgresStore, empty: str) -> None:

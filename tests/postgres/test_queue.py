@@ -19,9 +19,11 @@ from tests.vendors.openai import OpenAiFormat
 from tests.vendors.server import VendorServer, refuse
 
 from recollect import SearchRequest
+from recollect.hosting import work
 from recollect.hosting.host import MemoryHost
 from recollect.hosting.tokens import create_token
 from recollect.hosting.work import QueueWorker
+from recollect.reports import Report
 from recollect.stores.base import published_in
 from recollect.stores.pushed import PushedChange
 
@@ -152,6 +154,26 @@ def test_several_workers_embed_every_text_once(
     assert {1} == set(embedded.values())
     assert 3 * len(AGENTS) == len(embedded)
     assert ("hybrid", None, 0) == (results.mode, results.degraded, pending)
+
+
+def test_a_large_memory_is_embedded_in_slices_and_others_go_between(
+    remote: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(work, "SLICE_TEXTS", 4)
+    worked: list[tuple[str, int]] = []
+
+    def note(agent: str, ended: object) -> None:
+        assert isinstance(ended, Report)
+        worked.append((agent, ended.pending))
+
+    with MemoryHost.open(environ=remote) as host:
+        for agent, count in (("large", 10), ("small", 1)):
+            push(host, agent, count)
+        worker = QueueWorker(host, on_sync=note)
+        while worker.work_once():
+            pass
+
+    assert [("large", 6), ("small", 0), ("large", 2), ("large", 0)] == worked
 
 
 def test_no_vector_of_a_hosted_memory_is_kept_on_the_disk_of_a_worker(

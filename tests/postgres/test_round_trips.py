@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 SPACE = Fingerprint("test", "trips", 8, "plain")
 ASKED = SpaceVectors(SPACE, np.eye(1, 8, dtype=np.float32))
 TERMS = ["lamp", "shed", "boat"]
-MOST_KILOBYTES = 1_000
+MOST_KILOBYTES = 300
 """Of a search that chooses among 200 chunks."""
 
 

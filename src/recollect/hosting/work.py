@@ -20,11 +20,14 @@ if TYPE_CHECKING:
 
     from recollect.hosting.host import MemoryHost
     from recollect.reports import Report
+    from recollect.stores.postgres.host import PostgresHost
     from recollect.stores.pushed import Claim
     from recollect.types import Step
 
 CLAIM_SECONDS = 30.0
 """How long a claim lasts unless it is renewed."""
+SLICE_TEXTS = 64
+"""Texts of one memory that are embedded before the next one's turn: about a second's work."""
 _RENEW_SECONDS = CLAIM_SECONDS / 4
 _LOOK_SECONDS = 1.0  # between two looks into an empty queue
 _HELD_SECONDS = 2.0  # before a memory is tried again that another process is at work on
@@ -71,11 +74,7 @@ class QueueWorker:
         claim = queue.claim(seconds=CLAIM_SECONDS)
         if claim is None:
             return False
-        again_seconds = self._bring_up_to_date(claim)
-        if again_seconds is None:
-            queue.finish(claim)
-        else:
-            queue.put_off(claim, seconds=again_seconds)
+        self._bring_up_to_date(claim, queue)
         return True
 
     def _work(self) -> None:
@@ -92,8 +91,11 @@ class QueueWorker:
                 seconds = _RETRY_SECONDS
             self._stopped.wait(seconds)
 
-    def _bring_up_to_date(self, claim: Claim) -> float | None:
-        """Sync a memory; return after how many seconds to try again, None if it is done."""
+    def _bring_up_to_date(self, claim: Claim, queue: PostgresHost) -> None:
+        """Sync a memory, and say when it is due again.
+
+        Others are due before the rest of a memory that has more to embed than a slice.
+        """
         retry_seconds = min(_RETRY_SECONDS * 2.0 ** min(claim.failures, 10), _MOST_RETRY_SECONDS)
         try:
             with (
@@ -101,18 +103,26 @@ class QueueWorker:
                 self._host.memory(claim.agent, purpose="recollect server worker") as memory,
             ):
                 report = memory.sync(
-                    retry=claim.failures > 0, progress=go_on, on_wait=_leave_to_holder
+                    retry=claim.failures > 0,
+                    max_texts=SLICE_TEXTS,
+                    progress=go_on,
+                    on_wait=_leave_to_holder,
                 )
         except _LeftError:
-            return 0.0 if self._stopped.is_set() else _HELD_SECONDS
+            queue.put_off(claim, seconds=0.0 if self._stopped.is_set() else _HELD_SECONDS)
         except ElsewhereError:
-            return None  # its files are on another machine, which embeds them
+            queue.finish(claim)  # its files are on another machine, which embeds them
         except RecollectError as error:
             self._on_sync(claim.agent, error)
-            return retry_seconds
-        self._on_sync(claim.agent, report)
-        is_done = not report.degraded and report.pending <= report.refused
-        return None if is_done else retry_seconds
+            queue.put_off(claim, seconds=retry_seconds)
+        else:
+            self._on_sync(claim.agent, report)
+            if not report.degraded and report.pending <= report.refused:
+                queue.finish(claim)
+            elif not report.degraded and report.embedded + report.reused:
+                queue.requeue(claim)
+            else:
+                queue.put_off(claim, seconds=retry_seconds)
 
     @contextlib.contextmanager
     def _renewing(self, claim: Claim) -> Iterator[Callable[[Step], None]]:

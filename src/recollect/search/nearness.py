@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.stores.bm25 import term_weights
-from recollect.stores.vectors import code_bytes, dots
+from recollect.stores.vectors import code_bytes
 from recollect.text.terms import terms
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from recollect.search.scores import Floats
     from recollect.stores.base import Corpus
     from recollect.text.terms import QueryTerms
-    from recollect.types import Vectors
 
     Bools = npt.NDArray[np.bool_]
 
@@ -54,16 +53,16 @@ def by_document(cosines: Floats, present: Bools, paths: Sequence[str]) -> Floats
     return means
 
 
-def commonness(vectors: Vectors, present: Bools) -> Floats:
+def commonness(with_mean: Floats, present: Bools) -> Floats:
     """Return how much nearer each chunk is to all candidates than they are to each other.
 
-    The note of a busy day is near to every question, whatever was asked: docs/decisions/ranking.md.
+    Given its product with their mean. The note of a busy day is near to every question, whatever
+    was asked: docs/decisions/ranking.md.
     """
     found = np.zeros(len(present))
-    own = vectors[present]
-    if len(own):
-        cosines = dots(own, own.mean(axis=0)).astype(np.float64)
-        found[present] = (cosines - cosines.mean()) * len(own) / (len(own) + FEW)
+    if own := int(np.count_nonzero(present)):
+        near = with_mean[present]
+        found[present] = (near - near.mean()) * own / (own + FEW)
     return found
 
 

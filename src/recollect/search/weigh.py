@@ -87,22 +87,32 @@ def _weigh_vectors(near: NearPool, *, loaded: Loaded) -> VectorScores:
         commonness,
     )
 
-    cosines, present = _cosines(near.vectors, loaded), loaded.has_vector
+    products, present = _products(near.vectors, loaded), loaded.has_vector
+    cosines = _agreed(products[:, :-1])
     return VectorScores(
         cosines,
         present,
         background=near.background,
         trust=np.array([near.asked.provider.reads(text) for text in loaded.texts]),
         context=by_document(cosines, present, loaded.paths),
-        commonness=commonness(loaded.vectors, present),
+        commonness=commonness(products[:, -1], present),
     )
 
 
-def _cosines(vectors: Vectors, loaded: Loaded) -> npt.NDArray[np.float64]:
+def _products(vectors: Vectors, loaded: Loaded) -> npt.NDArray[np.float64]:
+    """Return each chunk's products with the vectors of a question, and last with the mean."""
+    if loaded.products is not None:
+        return loaded.products
+    if not loaded.has_vector.any():
+        return np.zeros((len(loaded.keys), len(vectors) + 1))
+    mean = loaded.vectors[loaded.has_vector].mean(axis=0)
+    products = [dots(loaded.vectors, each) for each in (*vectors, mean)]
+    return np.stack(products, axis=1).astype(np.float64)
+
+
+def _agreed(products: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return the mean of each chunk's highest cosines, so that one wording cannot lift it alone."""
-    products = np.stack([dots(loaded.vectors, each) for each in vectors], axis=1)
-    highest = np.sort(products.astype(np.float64), axis=1)[:, -_AGREEING:]
-    agreed: npt.NDArray[np.float64] = highest.mean(axis=1)
+    agreed: npt.NDArray[np.float64] = np.sort(products, axis=1)[:, -_AGREEING:].mean(axis=1)
     return agreed
 
 

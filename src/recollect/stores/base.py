@@ -94,6 +94,9 @@ class Loaded:
     """Body terms per chunk."""
     vectors: Vectors
     has_vector: npt.NDArray[np.bool_]
+    products: npt.NDArray[np.float64] | None = None
+    """Cosines with each vector of the question that was asked before, and last the products with
+    the mean of all vectors here. A store far away returns these instead of the vectors."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ def describe_database(address: str) -> DatabaseStatus:
             location=shown(address),
             server=connection.info.parameter_status("server_version") or "unknown",
             extensions=found,
-            version=version_of(connection),
+            version=version_of(connection)[0],
             newest=len(MIGRATIONS),
             is_guarded=not unguarded,
             has_open_temp=open_temp,

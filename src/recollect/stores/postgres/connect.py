@@ -249,7 +249,7 @@ class Session:
         told.scroll(0, mode="absolute")
         row = told.fetchone()
         assert row is not None  # noqa: S101 - an aggregate has one row
-        require_version(int(row[0]), location=self.location)
+        require_version(*row, location=self.location)
 
     @contextlib.contextmanager
     def _free_connection(self, pool: ConnectionPool[Connection]) -> Iterator[Connection]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -75,6 +75,12 @@ _LOAD = f"""
     SELECT {CHUNK_COLUMNS}, {{bag}}, c.length, {{vector}} FROM {CHUNK_TABLES} {{join}}
     WHERE c.tenant = %s AND c.id = ANY(%s)
 """  # noqa: S608 - our own column names
+_WITH_MEAN = """-(v.vector <#> (
+    SELECT avg(w.vector) FROM chunks c JOIN {table} w ON w.tenant = c.tenant AND w.digest = c.digest
+    WHERE c.tenant = %s AND c.id = ANY(%s)
+))"""
+ASKED = "question"
+"""What a transaction keeps of its last question: the space and the vectors."""
 _SUPERSEDED = """
     SELECT f.id, c.text, c.prefix, f.superseded_by, coalesce(
         (SELECT n.text FROM facts g JOIN chunks n ON n.tenant = g.tenant AND n.id = g.chunk
@@ -144,7 +150,7 @@ class PostgresDocuments(TenantTables):
         locked = self._lock(connection)
         asked = [source.value for source, _ in names], [path for _, path in names]
         stored = run(connection, _STORED, (owner, owner, owner, *asked))
-        pieces = run(connection, HELD, (owner, owner, *asked, owner))
+        pieces = run(connection, HELD, (owner,))
         totals = locked.fetchone()
         assert totals is not None  # noqa: S101 - added by the lock
         found = {
@@ -166,24 +172,35 @@ class PostgresDocuments(TenantTables):
             join = f"LEFT JOIN {table} v ON v.tenant = c.tenant AND v.digest = c.digest"
             known, pieces = self._session.kept.get(FOUND, ((), ()))
             is_found = bool(pieces) and known.issuperset(terms)
+            space, asked = self._session.kept.get(ASKED, (None, ()))
+            is_asked = bool(table and asked and space == fingerprint)
+            products = ", ".join([*["-(v.vector <#> %s)"] * len(asked), _WITH_MEAN])
+            vector = f"ARRAY[{products}]" if is_asked else "v.vector"
             statement = _LOAD.format(
                 bag="NULL" if is_found else "c.bag",
-                vector="v.vector" if table else "NULL",
+                vector=vector.format(table=table) if table else "NULL",
                 join=join if table else "",
             )
-            found = {row[0]: row for row in run(connection, statement, (self._tenant, list(keys)))}
+            own = (self._tenant, list(keys))
+            values = (*asked, *own, *own) if is_asked else own
+            found = {row[0]: row for row in run(connection, statement, values)}
         rows = [found[key] for key in keys if key in found]
         chunks = [chunk_of(row) for row in rows]
         held = [ChunkKey(row[0]) for row in rows]
-        return loaded_of(
+        loaded = loaded_of(
             held,
             chunks,
             lengths=[row[-2] for row in rows],
             counts=counts_of(pieces, held, terms, paths=[chunk.path for chunk in chunks])
             if is_found
             else term_counts.count([row[-3] for row in rows], terms),
-            vectors=[row[-1] for row in rows],
+            vectors=[None if is_asked else row[-1] for row in rows],
         )
+        if not is_asked:
+            return loaded
+        made = np.array([row[-1] for row in rows], dtype=np.float64).reshape(-1, len(asked) + 1)
+        has_vector = ~np.isnan(made[:, 0])
+        return replace(loaded, products=np.nan_to_num(made), has_vector=has_vector)
 
     def superseded(self, scope: Scope) -> Sequence[SupersededFact]:
         with self._session.reading() as connection:

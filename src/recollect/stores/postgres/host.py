@@ -60,8 +60,8 @@ _RENEW = """
     WHERE tenant = %s AND claim = %s
 """
 _FINISH = "DELETE FROM queue WHERE tenant = %s AND claim = %s AND changes = %s"
-_RELEASE = """
-    UPDATE queue SET claim = NULL, claimed_until = NULL, failures = 0
+_REQUEUE = """
+    UPDATE queue SET claim = NULL, claimed_until = NULL, failures = 0, due = now()
     WHERE tenant = %s AND claim = %s
 """
 _PUT_OFF = """
@@ -144,7 +144,11 @@ class PostgresHost:
     def finish(self, claim: Claim) -> None:
         """Take the memory out of the queue, unless it changed since the claim."""
         if not self._write(_FINISH, (claim.agent, claim.key, claim.changes)):
-            self._write(_RELEASE, (claim.agent, claim.key))
+            self.requeue(claim)
+
+    def requeue(self, claim: Claim) -> None:
+        """Give the claim back: the memory is due again after those that wait already."""
+        self._write(_REQUEUE, (claim.agent, claim.key))
 
     def put_off(self, claim: Claim, *, seconds: float) -> None:
         """Give the claim back: the work failed, or was left, and is due again after so long."""

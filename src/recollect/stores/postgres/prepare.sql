@@ -15,5 +15,6 @@ CREATE SCHEMA IF NOT EXISTS recollect;
 CREATE TABLE IF NOT EXISTS recollect.migrations (
     version integer PRIMARY KEY,
     name text NOT NULL,
+    serves integer NOT NULL,
     applied timestamptz NOT NULL DEFAULT now()
 );

@@ -35,15 +35,23 @@ _LOCK = 0x7265636F  # of the advisory lock under which tables are created and ch
 _WRITING = _LOCK + 1  # held by every transaction that writes, and by none while tables are changed
 BEGIN_WRITING = f"SELECT pg_advisory_xact_lock_shared({_WRITING})"
 """Waits for a migration. What is written after it fits the version that VERSION returns."""
-VERSION = f"SELECT count(*) FROM {SCHEMA}.migrations"  # noqa: S608 - our own name
-"""Returns how many migrations were applied."""
+VERSION = f"SELECT count(*), coalesce(max(serves), 0) FROM {SCHEMA}.migrations"  # noqa: S608
+"""Returns how many migrations were applied, and how many a process has to know at least."""
 
 _HERE = Path(__file__).parent
-MIGRATIONS: tuple[tuple[str, str], ...] = tuple(
-    (file.stem.partition("_")[2], file.read_text(encoding="utf-8"))
-    for file in sorted((_HERE / "steps").glob("*.sql"))
+MIGRATIONS: tuple[tuple[str, str, int], ...] = tuple(
+    (file.stem.split("_", 2)[2], file.read_text(encoding="utf-8"), int(file.stem.split("_")[1]))
+    for file in sorted(
+        (_HERE / "steps").glob("*.sql"), key=lambda file: int(file.stem.split("_")[0])
+    )
 )
-"""Named steps in order; `migrations` has those applied. Never edit one."""
+"""Named steps in order, with how many of them a process has to know at least to use the tables.
+
+The file of a step is named by its number, that least number, and its name. From the first release
+on none is edited. A step that only expands, with new tables, indexes and columns that have a
+default, has the number of the step before as the least: processes of the earlier version go on
+beside the new ones. What they use is taken away by a step of a later version.
+"""
 
 _VECTOR_TYPE = """
     SELECT format('%I.vector', nspname) FROM pg_extension
@@ -91,12 +99,12 @@ def migrate(connection: psycopg.Connection[Any], *, citus: bool = False) -> list
         connection.execute(_statements("prepare.sql").format(**groups))
         require_pgvector(connection, "SELECT extversion FROM pg_extension", "extname")
         connection.execute(f"SET LOCAL search_path = {SCHEMA}, pg_temp".encode())
-        version = version_of(connection)
-        if version > len(MIGRATIONS):
-            require_version(version, location="the database")
-        for number, (name, statements) in enumerate(MIGRATIONS[version:], version + 1):
+        version, serves = version_of(connection)
+        if version > len(MIGRATIONS):  # whose functions and rights would be replaced by older ones
+            require_version(version, max(serves, version), location="the database")
+        for number, (name, statements, least) in enumerate(MIGRATIONS[version:], version + 1):
             connection.execute(statements.encode())
-            connection.execute("INSERT INTO migrations VALUES (%s, %s)", (number, name))
+            connection.execute("INSERT INTO migrations VALUES (%s, %s, %s)", (number, name, least))
             applied.append(name)
         (vector,) = connection.execute(_VECTOR_TYPE).fetchone() or ("",)
         rights = {**groups, "vector": sql.Literal(vector), "lock": sql.Literal(_LOCK)}
@@ -162,17 +170,17 @@ def _sharded(connection: psycopg.Connection[Any]) -> list[str]:
     return [f"{SCHEMA}.{table}" for table in (*TABLES, *(name for (name,) in spaces))]
 
 
-def version_of(connection: psycopg.Connection[Any]) -> int:
-    """Return how many migrations were applied."""
+def version_of(connection: psycopg.Connection[Any]) -> tuple[int, int]:
+    """Return how many migrations were applied, and how many a process has to know at least."""
     row = connection.execute(VERSION.encode()).fetchone()
     assert row is not None  # noqa: S101 - an aggregate has one row
-    return int(row[0])
+    return int(row[0]), int(row[1])
 
 
-def require_version(version: int, *, location: str) -> None:
-    """Check that tables are of the version that this Recollect knows."""
+def require_version(version: int, serves: int, *, location: str) -> None:
+    """Check that this Recollect can use tables of a version, which may be a little newer."""
     known = len(MIGRATIONS)
-    if version > known:
+    if serves > known:
         raise StoreTooNewError(
             f"The tables of {location} are of version {version}; this Recollect knows {known}.",
             action="Upgrade Recollect, and restart what still runs of this version.",

@@ -56,19 +56,15 @@ _TAIL = """
         (SELECT max(last) FROM segments WHERE tenant = %s), 0) ORDER BY c.id
 """
 HELD = """
-    WITH old AS (
-        SELECT c.id FROM documents d JOIN chunks c ON c.document = d.id
-        WHERE d.tenant = %s AND c.tenant = %s
-            AND (d.source, d.path) IN (SELECT * FROM unnest(%s::text[], %s::text[]))
-    )
-    SELECT first, last, chunks, removed_chunks,
-        CASE WHEN EXISTS (SELECT 1 FROM old WHERE id BETWEEN s.first AND s.last)
-            THEN ARRAY[ids, removed] END
-    FROM segments s WHERE tenant = %s ORDER BY first
+    SELECT first, last, chunks, chunks - octet_length(removed) / 8 FROM segments
+    WHERE tenant = %s ORDER BY first
 """
-"""All pieces, and what is needed to remove chunks of some documents from theirs."""
+"""All pieces: the range of their chunks, how many they were made of, and how many they keep."""
 _REMOVE = """
-    UPDATE segments SET removed_chunks = %s, removed = %s WHERE tenant = %s AND first = %s
+    UPDATE segments SET removed = removed || (
+        SELECT coalesce(string_agg(int8send(gone), ''), '') FROM unnest(%s::int8[]) AS gone
+        WHERE gone BETWEEN first AND last
+    ) WHERE tenant = %s AND first <= %s AND last >= %s
 """
 _DROP = "DELETE FROM {table} WHERE tenant = %s AND {first} BETWEEN %s AND %s"
 _BAGS = """
@@ -133,12 +129,12 @@ def ask_pieces(
 
 
 def _piece(row: Row, held: Mapping[int, Sequence[PostingsBlock]]) -> Piece:
-    first, chunks, lengths, ids, removed = row
-    own = held.get(first, ())
+    first, chunks, lengths, stored, removed = row
+    ids, own = _ids(first, chunks, stored), held.get(first, ())
     return Piece(
-        _ids(first, chunks, ids),
+        ids,
         np.frombuffer(lengths, "<u2"),
-        None if removed is None else ~_mask(removed, chunks),
+        _live(ids, removed),
         own,
         [int(block.terms[0]) for block in own],
     )
@@ -158,10 +154,8 @@ def _ids(first: int, chunks: int, stored: bytes | None) -> Ids:
     return places + first
 
 
-def _mask(stored: bytes | None, chunks: int) -> Mask:
-    if stored is None:
-        return np.zeros(chunks, dtype=np.bool_)
-    return np.unpackbits(np.frombuffer(stored, np.uint8), count=chunks).astype(np.bool_)
+def _live(ids: Ids, removed: bytes) -> Mask | None:
+    return ~np.isin(ids, np.frombuffer(removed, ">i8")) if removed else None
 
 
 def update(
@@ -177,31 +171,18 @@ def update(
         tenant: whose.
 
     """
-    removed = np.array(sorted(gone), dtype=np.int64)
-    sizes: list[tuple[int, int]] = []
-    thinned: list[tuple[int, int]] = []
-    for first, last, count, already, stored in held:
-        lost = 0
-        if stored is not None and len(removed):
-            ids, mask = stored
-            bits = _mask(mask, count)
-            inside = np.isin(_ids(first, count, ids), removed, assume_unique=True)
-            lost = int(np.count_nonzero(inside & ~bits))
-            if lost:
-                data = np.packbits(bits | inside).tobytes()
-                run(connection, _REMOVE, (already + lost, data, tenant, first))
-        kept = count - already - lost
-        sizes.append((count, kept))
-        if lost and kept * 2 < count:
-            thinned.append((first, last))
+    if held and gone:
+        run(connection, _REMOVE, (list(gone), tenant, max(gone), min(gone)))
+    lost = [sum(first <= each <= last for each in gone) for first, last, *_ in held]
+    sizes = [(row[2], row[3] - less) for row, less in zip(held, lost, strict=True)]
     waiting = chunks - sum(kept for _, kept in sizes)
     start = len(held)
     if waiting > TAIL:
         start = min(start, due([*sizes, (waiting, waiting)], TIERS))
         begin = held[start][0] if start < len(held) else held[-1][1] + 1 if held else 0
         _rewrite(connection, begin, _LAST, tenant=tenant)
-    for first, last in thinned:
-        if start == len(held) or first < held[start][0]:
+    for (first, last, *_), less, (count, kept) in zip(held[:start], lost, sizes, strict=False):
+        if less and kept * 2 < count:
             _rewrite(connection, first, last, tenant=tenant)
 
 
@@ -237,7 +218,8 @@ def disagreements(connection: Connection, *, tenant: str) -> Iterator[str]:
     """Yield which pieces do not have the terms of their chunks."""
     for first, chunks, _, stored, removed in run(connection, _PIECES, (tenant,)).fetchall():
         ids = _ids(first, chunks, stored)
-        live = np.flatnonzero(~_mask(removed, chunks))
+        mask = _live(ids, removed)
+        live = np.arange(chunks) if mask is None else np.flatnonzero(mask)
         rows = run(connection, _BAGS, (tenant, int(ids[0]), int(ids[-1]))).fetchall()
         columns = run(connection, _OF_PIECE, (tenant, first)).fetchall()
         held = (PostingsBlock.of(each).entries() for each in columns)

@@ -17,7 +17,7 @@ from recollect.stores.postgres.connect import (
     shown,
     translated,
 )
-from recollect.stores.postgres.documents import PostgresDocuments
+from recollect.stores.postgres.documents import ASKED, PostgresDocuments
 from recollect.stores.postgres.keyword import ask_pool
 from recollect.stores.postgres.rows import hidden_sql, scope_condition
 from recollect.stores.postgres.schema import TABLES, require_version, version_of
@@ -167,7 +167,8 @@ class PostgresStore(PostgresDocuments, PostgresVectors, Store):
             self._ask_superseded_ahead(connection, scope)
             reads = []
             if asked is not None:
-                vectors = map(VectorParameter, self._comparable(asked.vectors, table))
+                vectors = [*map(VectorParameter, self._comparable(asked.vectors, table))]
+                self._session.kept[ASKED] = asked.fingerprint, vectors
                 asks = (
                     NearQuestion(asked.fingerprint, each, condition, scope.is_open)
                     for each in vectors
@@ -226,7 +227,7 @@ def require_tables(address: str) -> None:
     # Not through the pool, which tries again until its time is up and does not say why.
     with translated(location), connected(address) as connection:
         version = version_of(connection)
-    require_version(version, location=location)
+    require_version(*version, location=location)
 
 
 def _disagreements(connection: Connection, tenant: str) -> Iterator[str]:

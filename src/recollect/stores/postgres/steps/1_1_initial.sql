@@ -46,10 +46,9 @@ CREATE TABLE segments (
     first bigint NOT NULL,
     last bigint NOT NULL,
     chunks integer NOT NULL,
-    removed_chunks integer NOT NULL DEFAULT 0,
     lengths bytea NOT NULL,
     ids bytea,
-    removed bytea,
+    removed bytea NOT NULL DEFAULT '',
     PRIMARY KEY (tenant, first)
 );
 CREATE TABLE postings (
