@@ -135,14 +135,9 @@ def edit_toml(
 
 def shown_table(path: Sequence[str], table: Mapping[str, object]) -> str:
     """Return a table as TOML, with its header."""
-    item: Item = tomlkit.item(dict(table))
-    for name in reversed(path[1:]):
-        outer = tomlkit.table(is_super_table=True)
-        outer.append(name, item)
-        item = outer
-    document = tomlkit.document()
-    document.append(path[0], item)
-    return tomlkit.dumps(document)
+    for name in reversed(path):
+        table = {name: table}
+    return tomlkit.dumps(table)
 
 
 def _edited(text: str, changes: Mapping[Names, object], spelling: Callable[[str], str]) -> str:

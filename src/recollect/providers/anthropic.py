@@ -15,7 +15,6 @@ from recollect.providers.base import Completion
 from recollect.providers.remote.chat import (
     ChatApi,
     DeclinedError,
-    RemoteChat,
     count_in,
     object_in,
 )
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from collections.abc import Set as AbstractSet
 
-    from recollect.providers.options import ChatOptions
     from recollect.providers.remote.chat import Prompt
 
 _VERSION = "2023-06-01"
@@ -53,12 +51,13 @@ ANTHROPIC = Vendor(
     url_variable="ANTHROPIC_BASE_URL",
     url_of=_url_with_version,
 )
-_CHAT_MODEL = "claude-haiku-5-5"
 
 
 class AnthropicChatApi(ChatApi):
     """`POST /messages`."""
 
+    vendor = ANTHROPIC
+    default_model = "claude-haiku-5-5"
     optional: ClassVar = {"temperature": r"temperature", "thinking": r"thinking"}
 
     def request(self, prompt: Prompt, *, without: AbstractSet[str]) -> ApiCall:
@@ -89,8 +88,3 @@ class AnthropicChatApi(ChatApi):
             count_in(usage, "output_tokens"),
             is_cut=reason in _CUT,
         )
-
-
-def open_anthropic_chat(options: ChatOptions) -> RemoteChat:
-    """Return the chat; nothing is sent yet."""
-    return RemoteChat(ANTHROPIC, AnthropicChatApi(options.model or _CHAT_MODEL), options=options)

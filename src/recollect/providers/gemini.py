@@ -30,7 +30,6 @@ from recollect.providers.prompts import Prompts, prompts_of
 from recollect.providers.remote.chat import (
     ChatApi,
     DeclinedError,
-    RemoteChat,
     count_in,
     object_in,
 )
@@ -157,7 +156,6 @@ def _knows_tasks(model: str) -> bool:
     return not model.startswith("gemini-embedding-2")
 
 
-_CHAT_MODEL = "gemini-3.5-flash-lite"
 _ANSWERED = ("STOP", "MAX_TOKENS", "FINISH_REASON_UNSPECIFIED", None)
 """Every other finish reason is a filter or a failure of the model."""
 _LEAST_THINKING: tuple[tuple[re.Pattern[str], Mapping[str, object]], ...] = (
@@ -170,11 +168,15 @@ _LEAST_THINKING: tuple[tuple[re.Pattern[str], Mapping[str, object]], ...] = (
 class GeminiChatApi(ChatApi):
     """`POST /models/{model}:generateContent`."""
 
+    vendor = GEMINI
+    default_model = "gemini-3.5-flash-lite"
     optional: ClassVar = {"temperature": r"temperature", "thinkingConfig": r"think"}
 
-    def __init__(self, model: str) -> None:
-        super().__init__(model)
-        self._thinking = next((how for rule, how in _LEAST_THINKING if rule.match(model)), {})
+    def __init__(self, options: ChatOptions) -> None:
+        super().__init__(options)
+        self.model = self.model.removeprefix("models/")
+        fitting = (how for rule, how in _LEAST_THINKING if rule.match(self.model))
+        self._thinking = next(fitting, {})
 
     def request(self, prompt: Prompt, *, without: AbstractSet[str]) -> ApiCall:
         settings: dict[str, object] = {"maxOutputTokens": prompt.max_tokens}
@@ -206,9 +208,3 @@ class GeminiChatApi(ChatApi):
             count_in(usage, "candidatesTokenCount", "thoughtsTokenCount"),
             is_cut=reason == "MAX_TOKENS",
         )
-
-
-def open_gemini_chat(options: ChatOptions) -> RemoteChat:
-    """Return the chat; nothing is sent yet."""
-    model = (options.model or _CHAT_MODEL).removeprefix("models/")
-    return RemoteChat(GEMINI, GeminiChatApi(model), options=options)

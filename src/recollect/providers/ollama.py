@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import urlsplit
 
 from recollect.providers.base import Completion
-from recollect.providers.remote.chat import ChatApi, RemoteChat, count_in
+from recollect.providers.remote.chat import ChatApi, count_in
 from recollect.providers.remote.provider import EmbeddingService, open_listed
 from recollect.providers.remote.server import ApiCall, Vendor
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
-    from recollect.providers.options import ChatOptions, ProviderOptions
+    from recollect.providers.options import ProviderOptions
     from recollect.providers.remote.chat import Prompt
     from recollect.providers.remote.provider import RemoteProvider
 
@@ -83,7 +83,6 @@ def open_ollama(options: ProviderOptions) -> RemoteProvider:
     return open_listed(EMBEDDINGS, replace(options, model=model))
 
 
-_CHAT_MODEL = "gemma3:4b"
 _LEAST_CONTEXT = 4096
 _MARGIN = 1.3  # our token count is an estimate, and the model's template adds some
 
@@ -91,6 +90,8 @@ _MARGIN = 1.3  # our token count is an estimate, and the model's template adds s
 class OllamaChatApi(ChatApi):
     """`POST /api/chat`."""
 
+    vendor = OLLAMA
+    default_model = "gemma3:4b"
     optional: ClassVar = {"think": r"think"}
 
     def request(self, prompt: Prompt, *, without: AbstractSet[str]) -> ApiCall:
@@ -125,8 +126,3 @@ def _context_for(prompt: Prompt) -> int:
     """Return a context that fits everything, as a power of two: each new size reloads the model."""
     needed = int(prompt.tokens * _MARGIN) + prompt.max_tokens
     return max(_LEAST_CONTEXT, 1 << (needed - 1).bit_length())
-
-
-def open_ollama_chat(options: ChatOptions) -> RemoteChat:
-    """Return the chat; nothing is sent yet."""
-    return RemoteChat(OLLAMA, OllamaChatApi(options.model or _CHAT_MODEL), options=options)

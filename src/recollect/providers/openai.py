@@ -19,7 +19,6 @@ from recollect.providers.base import Completion
 from recollect.providers.remote.chat import (
     ChatApi,
     DeclinedError,
-    RemoteChat,
     count_in,
     object_in,
 )
@@ -63,7 +62,6 @@ def open_openai(options: ProviderOptions) -> RemoteProvider:
     return open_listed(replace(EMBEDDINGS, input_types=types), options)
 
 
-_CHAT_MODEL = "gpt-6-luna"
 _REASONS = re.compile(r"^(o[0-9]|gpt-[5-9](?!.*-chat))")
 _EFFORTS = (
     (re.compile(r"^gpt-(5\.[1-9]|[6-9])"), "none"),
@@ -76,15 +74,18 @@ _EFFORTS = (
 class OpenAiChatApi(ChatApi):
     """`POST /chat/completions`."""
 
+    vendor = OPENAI
+    default_model = "gpt-6-luna"
     optional: ClassVar = {
         "max_tokens": r"use '?max_completion_tokens",
         "temperature": r"temperature",
         "reasoning_effort": r"reasoning[_.]effort",
     }
 
-    def __init__(self, model: str, *, is_openai: bool) -> None:
-        super().__init__(model)
-        name = model.removeprefix("openai/")  # as gateways call it
+    def __init__(self, options: ChatOptions) -> None:
+        super().__init__(options)
+        is_openai = OPENAI.address(options.base_url, options.variables) == OPENAI.base_url
+        name = self.model.removeprefix("openai/")  # as gateways call it
         self._reasons = bool(_REASONS.match(name))
         # Compatible servers know the older field, and not all of them the newer one.
         self._limit = "max_completion_tokens" if is_openai or self._reasons else "max_tokens"
@@ -127,10 +128,3 @@ def _text(content: object) -> str:
     if content is None or isinstance(content, str):
         return content or ""
     raise TypeError("the content is not text")
-
-
-def open_openai_chat(options: ChatOptions) -> RemoteChat:
-    """Return the chat; nothing is sent yet."""
-    is_openai = OPENAI.address(options.base_url, options.variables) == OPENAI.base_url
-    api = OpenAiChatApi(options.model or _CHAT_MODEL, is_openai=is_openai)
-    return RemoteChat(OPENAI, api, options=options)

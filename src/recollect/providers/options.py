@@ -38,10 +38,10 @@ PROVIDERS = {
     "ollama": "recollect.providers.ollama:open_ollama",
 }
 CHATS = {
-    "openai": "recollect.providers.openai:open_openai_chat",
-    "anthropic": "recollect.providers.anthropic:open_anthropic_chat",
-    "gemini": "recollect.providers.gemini:open_gemini_chat",
-    "ollama": "recollect.providers.ollama:open_ollama_chat",
+    "openai": "recollect.providers.openai:OpenAiChatApi",
+    "anthropic": "recollect.providers.anthropic:AnthropicChatApi",
+    "gemini": "recollect.providers.gemini:GeminiChatApi",
+    "ollama": "recollect.providers.ollama:OllamaChatApi",
 }
 
 NAMES = (AUTO, *PROVIDERS, NONE)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from recollect.providers.base import Chat, Provider
     from recollect.providers.options import ChatOptions, ProviderOptions
+    from recollect.providers.remote.chat import ChatApi
 
 
 def open_provider(name: str, options: ProviderOptions) -> Provider:
@@ -22,9 +23,12 @@ def open_provider(name: str, options: ProviderOptions) -> Provider:
 
 def open_chat(options: ChatOptions) -> Chat:
     """Return the language model of the named provider; nothing is sent."""
+    from recollect.providers.remote.chat import RemoteChat  # noqa: PLC0415 - few ask one
+
     if options.provider not in CHATS:
         raise _no_chat(options.provider)
-    return cast("Callable[..., Chat]", _load(CHATS[options.provider]))(options)
+    api = cast("type[ChatApi]", _load(CHATS[options.provider]))(options)
+    return RemoteChat(api, options=options)
 
 
 def prepared_chat(chat: Chat | None) -> Chat:

@@ -56,8 +56,11 @@ class ChatApi(ABC):
     optional: ClassVar[Mapping[str, str]] = {}
     """Fields that may be left out, each with a pattern of the words that refuse it."""
 
-    def __init__(self, model: str) -> None:
-        self.model = model
+    vendor: ClassVar[Vendor]
+    default_model: ClassVar[str]
+
+    def __init__(self, options: ChatOptions) -> None:
+        self.model = options.model or self.default_model
 
     @abstractmethod
     def request(self, prompt: Prompt, *, without: AbstractSet[str]) -> ApiCall:
@@ -94,8 +97,8 @@ def patience_within(seconds: float) -> Patience:
 class RemoteChat:
     """Asks a language model on a server."""
 
-    def __init__(self, vendor: Vendor, api: ChatApi, *, options: ChatOptions) -> None:
-        self._api = api
+    def __init__(self, api: ChatApi, *, options: ChatOptions) -> None:
+        self._api, vendor = api, api.vendor
         self._refused_fields: frozenset[str] = frozenset()
         self.name = vendor.name
         self.model = api.model
