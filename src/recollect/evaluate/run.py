@@ -145,7 +145,7 @@ def evaluate(  # noqa: PLR0913 - what to ask, of which memory, and how
     `k` is the number of hits that count; None is the setting `max_results`.
     """
     depth = memory.config.search.max_results if k is None else k
-    variants = compared_variants(memory) if compare else (configured_variant(memory),)
+    variants = variants_of(memory)[: None if compare else 1]
     warnings = tuple(unfindable(cases, memory=memory, file=file))
     return Evaluation(
         file=file,
@@ -157,14 +157,9 @@ def evaluate(  # noqa: PLR0913 - what to ask, of which memory, and how
     )
 
 
-def configured_variant(memory: Memory) -> Variant:
-    """Return the current settings, named after their fusion."""
-    return Variant(str(memory.config.values["fusion"]))
-
-
-def compared_variants(memory: Memory) -> tuple[Variant, ...]:
-    """Return the current settings, then the other fusions, then each leg alone."""
-    configured = configured_variant(memory)
+def variants_of(memory: Memory) -> tuple[Variant, ...]:
+    """Return the current settings, named after their fusion, the other fusions, each leg alone."""
+    configured = Variant(str(memory.config.values["fusion"]))
     others = [Variant(name, fusion=name) for name in FUSIONS if name != configured.name]
     alone = [Variant(f"{leg} alone", legs=(leg,)) for leg in (Leg.KEYWORD, Leg.VECTOR)]
     return (configured, *others, *alone)

@@ -22,7 +22,6 @@ from recollect.sessions.names import (
     agent_of,
     is_claude_code_name,
     is_codex_name,
-    is_openclaw_name,
     is_transcript_name,
     session_id_of,
     slug_of,
@@ -150,7 +149,7 @@ class _Finder:
             case TranscriptFormat.OPENCLAW:
                 for agent in self._folders(place):
                     yield from self._files(place / agent / "agent", is_database_name, depth=0)
-                    yield from self._files(place / agent / _TOP, is_openclaw_name, depth=0)
+                    yield from self._files(place / agent / _TOP, session_id_of, depth=0)
             case TranscriptFormat.CLAUDE_CODE:
                 for project in self._folders(place):
                     yield from self._files(place / project, is_claude_code_name, depth=0)
@@ -169,7 +168,7 @@ class _Finder:
         ]
 
     def _files(
-        self, place: Path, is_wanted: Callable[[str], bool], *, depth: int = _MAX_DEPTH
+        self, place: Path, is_wanted: Callable[[str], object], *, depth: int = _MAX_DEPTH
     ) -> Iterator[Path]:
         for entry in self._entries(place):
             if entry.is_symlink():
@@ -205,7 +204,7 @@ class _Finder:
         if form is None:
             reason = "is not a transcript in a known format"
             self._fail(str(file), reason, "Name a transcript, or a folder of transcripts.")
-        elif form is TranscriptFormat.OPENCLAW and not is_openclaw_name(file.name):
+        elif form is TranscriptFormat.OPENCLAW and not session_id_of(file.name):
             self._fail(str(file), "is a copy of another transcript", "Name the original.")
         elif not modes.S_ISREG(status.st_mode):
             self._fail(str(file), "is not a regular file", "Rename or remove it.")

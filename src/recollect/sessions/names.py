@@ -25,11 +25,6 @@ _NOT_SLUG = re.compile("[^A-Za-z0-9]")
 _DAY = re.compile(r"(?:^rollout-|\.(?:reset|deleted)\.)([0-9]{4})-([0-9]{2})-([0-9]{2})T")
 
 
-def is_openclaw_name(name: str) -> bool:
-    """Return whether this is an OpenClaw conversation, live or archived."""
-    return bool(session_id_of(name))
-
-
 def is_claude_code_name(name: str) -> bool:
     """Return whether this is a Claude Code conversation with a person."""
     return bool(_LIVE.fullmatch(name)) and not _SUB_AGENT.fullmatch(name)
@@ -42,7 +37,7 @@ def is_codex_name(name: str) -> bool:
 
 def is_transcript_name(name: str) -> bool:
     """Return whether this may be a conversation of any agent."""
-    return is_openclaw_name(name) and not _SUB_AGENT.fullmatch(name)
+    return bool(session_id_of(name)) and not _SUB_AGENT.fullmatch(name)
 
 
 def is_archive_name(name: str) -> bool:

@@ -12,9 +12,8 @@ from recollect.errors import QueryError
 from recollect.evaluate.cases import Case, Expected
 from recollect.evaluate.run import (
     Variant,
-    compared_variants,
-    configured_variant,
     run_cases,
+    variants_of,
 )
 from recollect.types import Leg, Step
 
@@ -35,7 +34,7 @@ def memory(
 
 
 def test_the_settings_in_force_come_first_and_every_other_way_once(memory: Memory) -> None:
-    names = [variant.name for variant in compared_variants(memory)]
+    names = [variant.name for variant in variants_of(memory)]
 
     assert ["calibrated", "weighted", "rrf", "keyword alone", "vector alone"] == names
 
@@ -65,7 +64,7 @@ def test_what_a_search_does_not_show_is_not_found(memory: Memory) -> None:
     text = "Use the blue button to roll back a release"
     case = Case(text, (Expected("memory/tea.md"),))
 
-    (run,) = run_cases(memory, [case], variants=[configured_variant(memory)], k=6)
+    (run,) = run_cases(memory, [case], variants=variants_of(memory)[:1], k=6)
 
     assert "memory/tea.md" in [hit.path for hit in memory.search(text, tail=True).hits]
     assert (None,) == run.answers[0].ranks
@@ -74,7 +73,7 @@ def test_what_a_search_does_not_show_is_not_found(memory: Memory) -> None:
 def test_a_case_narrows_the_search_by_its_own_days(memory: Memory) -> None:
     case = Case("green tea", (), since=date(2026, 1, 1), before=date(2026, 3, 1))
 
-    (run,) = run_cases(memory, [case], variants=[configured_variant(memory)], k=6)
+    (run,) = run_cases(memory, [case], variants=variants_of(memory)[:1], k=6)
 
     assert {"memory/2026-02-01.md"} >= {hit.path for hit in run.answers[0].hits}
 
@@ -101,7 +100,7 @@ def test_a_leg_that_cannot_run_leaves_no_marks(
 
     with Memory.open(workspace, environ=environ, settings={"provider": "none"}) as memory:
         memory.sync()
-        found = run_cases(memory, [case], variants=compared_variants(memory), k=6)
+        found = run_cases(memory, [case], variants=variants_of(memory), k=6)
 
     outcomes = {outcome.variant.name: outcome for outcome in found}
     assert outcomes["vector alone"].overall is None
