@@ -266,3 +266,29 @@ def test_the_status_says_with_which_worktrees_a_memory_is_shared(
     )
 
     assert f"Worktrees  {app}\n" in done.stdout
+
+
+def test_commands_and_hooks_in_a_worktree_without_notes_use_those_of_the_main_checkout(
+    app: Path, environ: dict[str, str]
+) -> None:
+    git(app, "rm", "-q", "--cached", "MEMORY.md")
+    git(app, "commit", "-qm", "keep notes out of git")
+    git(app, "worktree", "add", "-q", str(app.parent / "bare"))
+    below = app.parent / "bare" / "src"
+    below.mkdir()
+    prompt = json.dumps({"prompt": "What is the depot code, please?", "cwd": str(below)})
+
+    def run(*arguments: str) -> str:
+        return subprocess.run(
+            [*recollect_command(), *arguments],
+            cwd=below,
+            env={**environ, "RECOLLECT_PROVIDER": "none"},
+            input=prompt,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+
+    assert f"{app}/memory/private.md" in run("search", "depot code")
+    assert f"[{app}/memory/private.md#L1]" in run("hook", "prompt")
+    assert f"Workspace  {app.parent / 'bare'}\n" in run("status")

@@ -74,6 +74,12 @@ def checkout_of(workspace: Path) -> Checkout:
     )
 
 
+def with_main(folder: Path) -> list[Path]:
+    """Return a folder, and its main checkout if it is a worktree: what marks one marks both."""
+    main = checkout_of(folder).main if (folder / ".git").is_file() else None
+    return [folder] if main is None else [folder, main]
+
+
 def _git_folder(root: Path) -> tuple[Path, Path] | None:
     """Return the git folder of a checkout and that of its repository, if both name each other."""
     mark = root / ".git"

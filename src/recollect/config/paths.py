@@ -185,11 +185,13 @@ def _workspace_above(current: Path, places: Places | None) -> tuple[Path, bool]:
         places: where indexes are; None if their names do not tell their folders.
 
     """
+    from recollect.config.checkouts import with_main  # noqa: PLC0415 - not needed for --help
+
     if places is not None and (current / _NOTES).is_dir():
         places = None  # a memory of its own
     indexed = None
     for folder in (current, *current.parents):
-        if any((folder / mark).is_file() for mark in _MARKS):
+        if any((place / mark).is_file() for place in with_main(folder) for mark in _MARKS):
             return (folder, False) if indexed is None else (indexed, indexed != current)
         if places is not None and places.index_of(agent_of(folder, named=None)).is_file():
             indexed = folder

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from recollect.config.checkouts import with_main
 from recollect.config.paths import find_workspace
 from recollect.errors import RecollectError, UsageError
 from recollect.reports import RECALL_TOKENS
@@ -162,7 +163,7 @@ def _is_off(workspace: Path, given: Event) -> bool:
 
 
 def _is_workspace(folder: Path) -> bool:
-    return any((folder / name).exists() for name in _MARKERS)
+    return any((place / name).exists() for place in with_main(folder) for name in _MARKERS)
 
 
 def _needs_no_memory(event: str, given: Event) -> bool:
