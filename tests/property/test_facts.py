@@ -94,12 +94,12 @@ def test_facts_added_to_any_file_come_back_and_what_was_there_stays(
     added: list[Fact], before: str
 ) -> None:
     page = parse_page("other.md", before, derive=BulletIds())
-    known = [placed.entry.fact.text for placed in page.entries]
+    known = [entry.fact.text for entry in page.entries]
 
     text = edited(page, changed={}, added=added)
 
     after = parse_page("other.md", text, derive=BulletIds())
-    found = [placed.entry.fact for placed in after.entries]
+    found = [entry.fact for entry in after.entries]
     assert text.startswith(before)
     assert added == found[len(found) - len(added) :]
     assert known == [fact.text for fact in found[: len(found) - len(added)]]

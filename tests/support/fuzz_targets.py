@@ -255,7 +255,7 @@ def ledger(choices: Choices) -> None:
     page = parse_page(name, text, derive=derive_id)
     assert text == edited(page, changed={}, added=())
     visible_text(name, text, scopes=("global", "user:ada"))
-    facts = [placed.entry.fact for placed in page.entries]
+    facts = [entry.fact for entry in page.entries]
     if facts:
         rewritten = edited(page, changed={page.entries[0].first: facts[0]}, added=facts[:1])
         assert parse_page(name, rewritten, derive=derive_id).entries

@@ -93,6 +93,10 @@ class Entry:
     """Unknown attributes of the record, kept for whoever wrote them."""
     has_record: bool = True
     """False for a bullet without an id; it is derived from its words."""
+    first: int = 0
+    """Its first line in the file, 0-based."""
+    end: int = 0
+    """First line after it."""
 
 
 def parse_entry(raw: str, *, category: str, derive: Callable[[str], str]) -> Entry:

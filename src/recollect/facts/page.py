@@ -11,6 +11,7 @@ This module knows texts, not files.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recollect.facts.entry import (
@@ -73,24 +74,13 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class PlacedEntry:
-    """An entry, and its lines."""
-
-    entry: Entry
-    first: int
-    """0-based."""
-    end: int
-    """First line after it."""
-
-
-@dataclass(frozen=True, slots=True)
 class Page:
     """A parsed file."""
 
     name: str
     lines: tuple[str, ...]
     """Lines with their line ends."""
-    entries: tuple[PlacedEntry, ...]
+    entries: tuple[Entry, ...]
     problems: tuple[Problem, ...]
 
     @property
@@ -123,7 +113,7 @@ def parse_page(name: str, text: str, *, derive: Callable[[str], str]) -> Page:
     """Return the facts of a file, and what could not be read; the name tells the category."""
     lines = tuple(_LINE.findall(text))
     conflicts = find_conflicts(lines)
-    entries: list[PlacedEntry] = []
+    entries: list[Entry] = []
     problems = [Problem(name, each.start, each.reason, RESOLVE) for each in conflicts]
     for first, end, flaw in _spans(without_markers(lines, conflicts)):
         if flaw is not None:
@@ -137,7 +127,7 @@ def parse_page(name: str, text: str, *, derive: Callable[[str], str]) -> Page:
             problems.append(Problem(name, first + 1, str(error), _FIX))
             entry = plain_entry(raw, category=category, derive=derive)
         if entry is not None:
-            entries.append(PlacedEntry(entry, first, end))
+            entries.append(replace(entry, first=first, end=end))
     return Page(name, lines, tuple(entries), tuple(problems))
 
 
@@ -152,9 +142,9 @@ def visible_text(name: str, text: str, *, scopes: Iterable[str]) -> str:
     page = parse_page(name, text, derive=BulletIds())
     kept = {
         line
-        for placed in page.entries
-        if is_visible(placed.entry.fact.scope, scopes=allowed)
-        for line in range(placed.first, placed.end)
+        for entry in page.entries
+        if is_visible(entry.fact.scope, scopes=allowed)
+        for line in range(entry.first, entry.end)
     }
     return "".join(
         line if number in kept else line[len(line.rstrip("\r\n")) :]
@@ -169,11 +159,11 @@ def edited(page: Page, *, changed: Mapping[int, Fact | None], added: Sequence[Fa
     """
     ending = _line_ending(page.lines)
     lines = list(page.lines)
-    for placed in reversed(page.entries):
-        if placed.first in changed:
-            fact = changed[placed.first]
-            lines[placed.first : placed.end] = (
-                [] if fact is None else [_line(page, placed, fact, ending=ending)]
+    for entry in reversed(page.entries):
+        if entry.first in changed:
+            fact = changed[entry.first]
+            lines[entry.first : entry.end] = (
+                [] if fact is None else [_line(page, entry, fact, ending=ending)]
             )
     if added and lines:
         if not lines[-1].endswith(("\n", "\r")):
@@ -187,12 +177,12 @@ def edited(page: Page, *, changed: Mapping[int, Fact | None], added: Sequence[Fa
     return "".join(lines)
 
 
-def _line(page: Page, placed: PlacedEntry, fact: Fact, *, ending: str) -> str:
-    raw = "".join(page.lines[placed.first : placed.end])
+def _line(page: Page, entry: Entry, fact: Fact, *, ending: str) -> str:
+    raw = "".join(page.lines[entry.first : entry.end])
     body = raw.rstrip("\r\n")
     own_ending = raw[len(body) :]
-    written = rewritten(body, placed.entry, fact, category=page.category)
-    is_last = placed.end == len(page.lines)
+    written = rewritten(body, entry, fact, category=page.category)
+    is_last = entry.end == len(page.lines)
     return written + (own_ending or ("" if is_last else ending))
 
 

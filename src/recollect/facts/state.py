@@ -124,9 +124,9 @@ def state_of(
     entries: dict[str, list[_Found]] = {}
     for name, page in pages.items():
         problems += page.problems
-        for placed in page.entries:
-            fact = placed.entry.fact
-            place = Place(name, placed.first + 1, placed.end, is_plain=not placed.entry.has_record)
+        for entry in page.entries:
+            fact = entry.fact
+            place = Place(name, entry.first + 1, entry.end, is_plain=not entry.has_record)
             if fact.id in forgotten and not place.is_plain:
                 action = f"if you want it back, remove {fact.id} from memory/facts/.forgotten."
                 problems.append(Problem(name, place.line, _FORGOTTEN, f"Remove the line; {action}"))
