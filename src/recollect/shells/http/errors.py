@@ -122,16 +122,13 @@ def error_response(error: RecollectError) -> Response:
     return JsonResponse(body, status=status, headers=headers)
 
 
-def internal_error() -> RequestError:
-    """Return the error that stands for a bug; the details are only logged."""
-    return RequestError(
-        _INTERNAL,
-        "bug",
-        "Something went wrong inside the server.",
-        action="See the server's output for details, and please report it.",
-    )
-
-
+INTERNAL_ERROR = RequestError(
+    _INTERNAL,
+    "bug",
+    "Something went wrong inside the server.",
+    action="See the server's output for details, and please report it.",
+)
+"""Stands for a bug; the details are only logged."""
 UNKNOWN_PATH = RequestError(
     404, "not_found", "There is nothing at this path.", action="See /openapi.json."
 )

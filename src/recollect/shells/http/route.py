@@ -25,12 +25,12 @@ from recollect.errors import RecollectError
 from recollect.records import dataclass
 from recollect.shape import as_json
 from recollect.shells.http.errors import (
+    INTERNAL_ERROR,
     ErrorBody,
     JsonResponse,
     ParameterError,
     RequestError,
     error_response,
-    internal_error,
 )
 from recollect.shells.http.listen import DisconnectedError, read_body, replayed
 from recollect.shells.http.parameters import invalid, unknown
@@ -145,7 +145,7 @@ class OperationRoute(APIRoute):
                 return _NoResponse()
             except Exception:  # noqa: BLE001 - a bug is logged, and its details stay here
                 _LOG.exception("%s %s failed.", self.operation.method, self.operation.path)
-                return error_response(internal_error())
+                return error_response(INTERNAL_ERROR)
 
         return answer
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from recollect.stores.postings import Mask
     from recollect.stores.sqlite.codes import Codes, Coding, Texts
     from recollect.stores.sqlite.filters import Filter
-    from recollect.stores.sqlite.vectors import Engine
     from recollect.types import Vector
 
     Ranked = tuple[Texts, npt.NDArray[np.float32]]
@@ -238,3 +237,7 @@ class SqliteVec:
         return VectorPool(
             keys=tuple(ChunkKey(row[0]) for row in rows), cosines=tuple(row[1] for row in rows)
         )
+
+
+Engine = NumpyScan | SqliteVec
+"""A way to search vectors inside the file. Called within the store's transactions."""

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     import apsw
 
     from recollect.stores.base import Proposals, SpaceTexts, SpaceVectors
-    from recollect.stores.sqlite.vectors import Engine
+    from recollect.stores.sqlite.scan import Engine
 
     Identity: TypeAlias = tuple[int, int] | None
 

@@ -7,7 +7,7 @@ the texts of all chunks.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from recollect.stores.base import SpaceTexts
     from recollect.stores.postings import Mask
     from recollect.stores.sqlite.codes import Texts
+    from recollect.stores.sqlite.scan import Engine
     from recollect.types import Scope, Vector, Vectors
 
 _SPACE = "SELECT id, dimensions FROM spaces WHERE fingerprint = ?"
@@ -73,22 +74,6 @@ _MISSING = """
 """
 _FEW = 256  # unused vectors that may stay
 _FEW_SHARE = 0.1  # or this share of all vectors
-
-
-class Engine(Protocol):
-    """A way to search vectors inside the file. Called within the store's transactions."""
-
-    @property
-    def name(self) -> str:
-        """The name shown in status."""
-
-    def prepare(self, connection: apsw.Connection) -> None:
-        """Load what the engine needs into a new connection."""
-
-    def nearest(
-        self, connection: apsw.Connection, *, space: int, vector: Vector, seen: Filter, limit: int
-    ) -> VectorPool:
-        """Return the chunks in scope nearest to the vector, best first."""
 
 
 @dataclass(frozen=True, slots=True)
