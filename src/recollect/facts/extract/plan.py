@@ -24,8 +24,12 @@ from recollect.types import digest_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from recollect.facts.extract import ExtractOptions
-
+BLOCK_CHARS = 800
+"""Characters of a file per block."""
+OVERLAP_CHARS = 100
+"""Characters repeated from the previous block; at most half a block."""
+BATCH_TOKENS = 4000
+"""Estimated tokens of files in one request; with more, answers would be cut off."""
 _MARK_CHARS = 16
 
 SYSTEM = f"""You read documentation files of an agent's workspace and write down the facts in them \
@@ -103,7 +107,6 @@ class ExtractionPlan:
     files: tuple[PlannedFile, ...]
     unchanged: tuple[str, ...]
     batches: tuple[Batch, ...]
-    options: ExtractOptions
     input_tokens: int
     """Estimated."""
 
@@ -114,7 +117,7 @@ def digest_of_text(text: str) -> str:
 
 
 def plan_extraction(
-    files: Mapping[str, str], done: Mapping[str, str], options: ExtractOptions
+    files: Mapping[str, str], done: Mapping[str, str], *, batch_tokens: int = BATCH_TOKENS
 ) -> ExtractionPlan:
     """Return what would be sent, given the texts of files and the digests of those done."""
     planned: list[PlannedFile] = []
@@ -125,18 +128,16 @@ def plan_extraction(
         if done.get(path) == digest:
             unchanged.append(path)
             continue
-        own = blocks_of(
-            path, text, block_chars=options.block_chars, overlap_chars=options.overlap_chars
-        )
+        own = blocks_of(path, text)
         planned.append(PlannedFile(path, digest, path not in done, len(own)))
         blocks.append(own)
     batches = tuple(
         Batch(tuple(packed), prompt, estimate_tokens(SYSTEM) + estimate_tokens(prompt))
-        for packed in _packed(blocks, tokens=options.batch_tokens)
+        for packed in _packed(blocks, tokens=batch_tokens)
         for prompt in [_prompt(packed)]
     )
     tokens = sum(batch.input_tokens for batch in batches)
-    return ExtractionPlan(tuple(planned), tuple(unchanged), batches, options, tokens)
+    return ExtractionPlan(tuple(planned), tuple(unchanged), batches, tokens)
 
 
 def _packed(files: Sequence[Sequence[FileBlock]], *, tokens: int) -> list[list[FileBlock]]:
@@ -169,7 +170,9 @@ def _prompt(blocks: Sequence[FileBlock]) -> str:
     )
 
 
-def blocks_of(path: str, text: str, *, block_chars: int, overlap_chars: int) -> list[FileBlock]:
+def blocks_of(
+    path: str, text: str, *, block_chars: int = BLOCK_CHARS, overlap_chars: int = OVERLAP_CHARS
+) -> list[FileBlock]:
     """Return the blocks of a file; none for a blank one."""
     line_starts = [0, *accumulate(len(line) for line in text.splitlines(keepends=True))]
     return [

@@ -29,7 +29,7 @@ from recollect.errors import (
     explains_system_failures,
 )
 from recollect.facts.extract.answer import is_answer, locate, parse_facts
-from recollect.facts.extract.plan import SYSTEM, plan_extraction
+from recollect.facts.extract.plan import BATCH_TOKENS, SYSTEM, plan_extraction
 from recollect.facts.record import Provenance
 from recollect.facts.rules import Verdict
 from recollect.ingest.front_matter import front_matter
@@ -54,6 +54,9 @@ if TYPE_CHECKING:
     from recollect.types import Progress
 
 DEFAULT_PATHS = ("skills/**/*.md", "TOOLS.md", "AGENTS.md")
+_OUTPUT_TOKENS = 2 * BATCH_TOKENS  # of one answer: twice what is sent is hardly ever cut off
+_TEMPERATURE = 0.2
+_BATCH_SECONDS = 300.0  # all attempts together
 _MOST_BYTES = 4 * 1024 * 1024  # larger files are not documentation
 _CUT_OFF = Degradation(
     "the model's answer was cut off before it contained a fact",
@@ -116,7 +119,7 @@ class Extractor:
     chat: Chat | None
     """The language model; None if none is configured."""
     options: ExtractOptions
-    """Which files to read if none are named, and how they are cut."""
+    """Which files to read if none are named."""
 
     @property
     def has_sent(self) -> bool:
@@ -132,7 +135,7 @@ class Extractor:
 
         """
         files = self._files(paths or self.options.paths or DEFAULT_PATHS)
-        return plan_extraction(files, self._done(), self.options)
+        return plan_extraction(files, self._done())
 
     def run(self, paths: Sequence[str] = (), *, progress: Progress = silent) -> ExtractionReport:
         """Send new and changed files, and store the facts of each answer as it arrives.
@@ -254,7 +257,7 @@ def ask(plan: ExtractionPlan, chat: Chat) -> Iterator[BatchResult]:
             yield BatchResult(failure=hopeless)
             continue
         try:
-            result = _answered(batch, chat, options=plan.options)
+            result = _answered(batch, chat)
         except ProviderError as error:
             result = BatchResult(failure=Degradation(error.message, error.action))
             if isinstance(error, (ProviderSetupError, QuotaError)):
@@ -266,13 +269,13 @@ def ask(plan: ExtractionPlan, chat: Chat) -> Iterator[BatchResult]:
         yield result
 
 
-def _answered(batch: Batch, chat: Chat, *, options: ExtractOptions) -> BatchResult:
+def _answered(batch: Batch, chat: Chat) -> BatchResult:
     answer = chat.complete(
         batch.prompt,
         system=SYSTEM,
-        max_tokens=options.output_tokens,
-        temperature=options.temperature,
-        seconds=options.batch_seconds,
+        max_tokens=_OUTPUT_TOKENS,
+        temperature=_TEMPERATURE,
+        seconds=_BATCH_SECONDS,
     )
     facts, skipped = parse_facts(answer.text)
     failure = None
