@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -164,16 +164,9 @@ class Extractor:
         return _report(plan, results, remembered, refused=refused)
 
     def _store(self, fact: ProposedFact) -> RememberReport:
-        return self.book.remember(
-            fact.text,
-            category=fact.category,
-            entity=fact.entity,
-            key=fact.key,
-            value=fact.value,
-            tags=fact.tags,
-            provenance=Provenance.INGEST,
-            source=fact.source,
-        )
+        fields = asdict(fact)
+        del fields["is_suspicious"]
+        return self.book.remember(**fields, provenance=Provenance.INGEST)
 
     def _files(self, patterns: Sequence[str]) -> dict[str, str]:
         found: dict[str, str] = {}

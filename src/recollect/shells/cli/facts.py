@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -49,32 +49,20 @@ def remember_command(
     options: SharedOptions,
     *,
     text: tuple[str, ...],
-    category: str,
-    entity: str,
-    key: str,
-    value: str,
-    tags: tuple[str, ...],
-    scope: str,
     valid_from: date | None,
     expires: date | None,
     supersedes: tuple[str, ...],
-    force: bool,
+    **fields: Any,  # noqa: ANN401 - options that are named like the fields of a fact
 ) -> None:
     """Save TEXT as a fact, in memory/facts/ of the workspace."""
     with options.open_memory(may_be_empty=True) as memory:
         created = () if memory.paths() else _new_memory_notices(options, memory.workspace)
         remembered = memory.facts.remember(
             " ".join(text),
-            category=category,
-            entity=entity,
-            key=key,
-            value=value,
-            tags=tags,
-            scope=scope,
             valid_from=start_of(valid_from),
             expires=end_of(expires),
             supersedes=tuple(map(memory.facts.find, supersedes)),
-            force=force,
+            **fields,
         )
     remembered = replace(remembered, notices=(*created, *remembered.notices))
     program = options.program
@@ -152,16 +140,12 @@ def list_facts(
     *,
     as_of: date | None,
     include_superseded: bool,
-    scopes: tuple[str, ...],
-    category: str,
-    entity: str,
-    tags: tuple[str, ...],
-    text: str,
+    **fields: Any,  # noqa: ANN401 - options that are named like the fields of a filter
 ) -> None:
     """Show the facts that are valid now, and mark those that contradict each other."""
     from recollect.facts.book import FactFilter  # noqa: PLC0415 - not needed for --help
 
-    wanted = FactFilter(scopes=scopes, category=category, entity=entity, tags=tags, text=text)
+    wanted = FactFilter(**fields)
     with options.open_memory(may_be_empty=True) as memory:
         listing = memory.facts.listed(
             wanted, as_of=end_of(as_of), include_superseded=include_superseded

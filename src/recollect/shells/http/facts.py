@@ -147,16 +147,9 @@ async def remember(state: State, given: RememberParameters) -> Response:
         for each in given.supersedes:
             _check_scope(memory, each, scope=scope, scopes=state.scopes)
         remembered = memory.facts.remember(
-            given.text,
-            category=given.category,
-            entity=given.entity,
-            key=given.key,
-            value=given.value,
-            tags=tuple(given.tags),
+            **given.model_dump(exclude={"scope", "valid_from"}),
             scope=scope,
             valid_from=start_of(given.valid_from),
-            supersedes=tuple(given.supersedes),
-            force=given.force,
         )
         return render_facts.remembered_fact(remembered, program=state.program)
 

@@ -106,23 +106,16 @@ class Calls:
         """Save a fact, by default in the server's own scope."""
         scope = given.get("scope", "") or self._own_scope
         self._visible.resolve([scope])
-        supersedes = given.get("supersedes", ())
+        named = given.keys() - {"scope", "validFrom"}  # like the arguments of `remember`
 
         def work(memory: MemoryParts) -> RememberReport:
-            for each in supersedes:
+            for each in given.get("supersedes", ()):
                 self._visible.history(memory, each)
             return memory.facts.remember(
-                given.get("text", ""),
-                category=given.get("category", "") or "other",
-                entity=given.get("entity", ""),
-                key=given.get("key", ""),
-                value=given.get("value", ""),
-                tags=given.get("tags", ()),
+                **{name: given[name] for name in named},
                 scope=scope,
                 valid_from=start_of(given.get("validFrom")),
-                supersedes=supersedes,
                 provenance=Provenance.AGENT,
-                force=given.get("force", False),
             )
 
         try:
