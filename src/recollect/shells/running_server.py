@@ -16,7 +16,7 @@ import time
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, replace
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from recollect.errors import RecollectError
 from recollect.records import dataclass
@@ -28,12 +28,15 @@ from recollect.version import __version__
 
 if TYPE_CHECKING:
     from asyncio import StreamReader, StreamWriter
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
     from recollect.config.load import Setup
+    from recollect.parts import MemoryParts
     from recollect.shells.render.shared import Line, MarkedLine
-    from recollect.shells.serving import ServedMemory
+    from recollect.types import Results
+
+Answer = TypeVar("Answer")
 
 _MOST_PATH_BYTES = 100
 """Systems allow 104 to 108 bytes for the address of a socket."""
@@ -70,6 +73,19 @@ class Reply:
     remarks: list[Line]
     failures: list[str]
     """Why something did not run, with what to do about it."""
+
+
+class SearchedMemory(Protocol):
+    """What a server answers from: a `ServedMemory`."""
+
+    async def wait_for_first_sync(self) -> None:
+        """Wait for the first sync if it is short."""
+
+    async def search(self, request: SearchRequest, /) -> Results:
+        """Answer a question."""
+
+    async def read(self, work: Callable[[MemoryParts], Answer], /) -> Answer:
+        """Run a function that asks no model."""
 
 
 def socket_of(setup: Setup) -> Path | None:
@@ -112,7 +128,7 @@ def _exchanged(path: Path, question: bytes) -> bytes:
 
 
 @asynccontextmanager
-async def offered(served: ServedMemory, setup: Setup) -> AsyncIterator[None]:
+async def offered(served: SearchedMemory, setup: Setup) -> AsyncIterator[None]:
     """Answer on the socket of a memory meanwhile, unless another server does."""
     import asyncio  # noqa: PLC0415 - in a server alone
 
@@ -175,7 +191,7 @@ def _read(line: bytes, *, identity: str) -> Ask | None:
         return None
 
 
-async def _answer(served: ServedMemory, setup: Setup, wanted: Ask) -> Reply | None:
+async def _answer(served: SearchedMemory, setup: Setup, wanted: Ask) -> Reply | None:
     """Return the answer; None leaves it to the command, which then reports what is wrong."""
     from recollect.shells.render import search as render  # noqa: PLC0415 - in a server alone
 
