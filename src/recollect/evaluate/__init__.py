@@ -1,1 +1,1 @@
-"""Measures search on your own questions."""
+"""Measures search on your own questions, and reports what in a memory needs care."""

@@ -57,7 +57,7 @@ def mark_copies(
     hits: list[Hit] = []
     for hit in results.hits:
         if hit.fact is None:
-            sentences = list(_sentences(hit.text or hit.snippet))
+            sentences = list(sentences_of(hit.text or hit.snippet))
             by = _repeated_in(sentences, claims)
             if by and not keep and _is_copy(sentences, claims):
                 continue
@@ -152,7 +152,7 @@ def _is_copy(sentences: Sequence[str], claims: Sequence[tuple[_Claim, str]]) -> 
     )
 
 
-def _sentences(text: str) -> Iterator[str]:
+def sentences_of(text: str) -> Iterator[str]:
     """Yield the sentences of Markdown; lines of one paragraph belong together."""
     paragraph: list[str] = []
     for line in [*text.splitlines(), ""]:

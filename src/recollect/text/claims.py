@@ -47,6 +47,12 @@ _LIGHT_WORDS = (
     " put turn turned happen run use used get every each all listens made done"
 )
 """Words that mostly say only that something is so."""
+_TAKING_WORDS = "take drink eat have like want prefer his her their my"
+_MEASURE = re.compile(
+    r"\b(?:is|are|has|have|at|costs?|of|takes?|needs?|about)\s+\W?(?!\d{4}-)\d", re.IGNORECASE
+)
+"""Words before a number that says how much or when; after others it names: sprint 12, ticket 41."""
+_LEAST_SHARED = 2  # words of two sentences about the same
 _TENSES = _listed(
     "was were had will would may might could shall former formerly previously once until ago soon"
     " anymore yet war waren wird"
@@ -133,6 +139,8 @@ class _Statement:
     past: frozenset[str]
     """Words in the past tense: `lived` has the same stem as `lives`."""
     negations: int
+    denied: frozenset[str]
+    """Roots of the first words after a denial."""
     asks: bool
 
 
@@ -151,6 +159,34 @@ def compare_claims(one: str, other: str) -> Wording | None:
     return Wording.OTHER if first.roots == second.roots else None
 
 
+def contradict(one: str, other: str) -> bool:
+    """Return whether one sentence denies what the other says, or names another number.
+
+    It is sure rather than complete: whatever else differs, both may be true.
+    """
+    first, second = _statement_of(one), _statement_of(other)
+    shared, apart = first.roots & second.roots, first.roots ^ second.roots
+    is_comparable = (
+        not (first.asks or second.asks)
+        and (first.tenses, first.past & shared) == (second.tenses, second.past & shared)
+        and first.names == second.names
+    )
+    if not is_comparable or len(shared) < _LEAST_SHARED:
+        return False
+    if (first.negations + second.negations) % 2:
+        lone = apart - _TAKING
+        is_one_sided = not (lone & first.roots and lone & second.roots)
+        is_same = first.numbers == second.numbers and len(lone) <= 1 and is_one_sided
+        return is_same and first.denied | second.denied <= shared
+    numbers = {*first.numbers, *second.numbers}
+    return (
+        first.numbers != second.numbers
+        and apart == {_root(number) for number in numbers}
+        and len(first.numbers) == len(second.numbers) == 1
+        and all(map(_MEASURE.search, (one, other)))
+    )
+
+
 def may_agree(one: str, other: str) -> bool:
     """Return whether nothing differs that would turn one claim into another, whatever the words."""
     return _agree(_statement_of(one), _statement_of(other))
@@ -165,6 +201,8 @@ def _statement_of(text: str) -> _Statement:
     past: set[str] = set()
     tenses = {"used to"} if _USED_TO.search(text) else set()
     negations = len(_NEGATED_RUN.findall(text))
+    denied: set[str] = set()
+    is_denied = False
     said = fold(text)
     for phrase, other in _PHRASES:
         said = phrase.sub(other, said)
@@ -174,13 +212,15 @@ def _statement_of(text: str) -> _Statement:
         plain = _POSSESSIVE.sub("", found[0].casefold())
         word = _replaced(_PLURAL.sub("", plain))
         if _NEGATION.match(found[0].casefold()):
-            negations += 1
+            negations, is_denied = negations + 1, True
         elif plain in _PREPOSITIONS:
             prepositions.add(plain)
         elif plain in _TENSES and not is_capital:
             tenses.add(plain)
         elif plain not in _FILLERS or (is_capital and len(plain) == 1):
             words.append(word)
+            denied |= {_root(word)} if is_denied else set()
+            is_denied = False
             names |= {word} if is_capital and word not in _DAYS else set()
             is_past = plain.endswith("ed") or plain in _replacements().irregular
             past |= {_root(word)} if is_past and not _BE & {*previous} else set()
@@ -196,6 +236,7 @@ def _statement_of(text: str) -> _Statement:
         tenses=frozenset(tenses),
         past=frozenset(past),
         negations=negations,
+        denied=frozenset(denied),
         asks="?" in text or "？" in text,
     )
 
@@ -282,3 +323,5 @@ def _in_order(claim: _Statement, names: frozenset[str]) -> list[str]:
 
 
 _LIGHT = frozenset(map(_root, _LIGHT_WORDS.split()))
+_TAKING = frozenset(map(_root, _TAKING_WORDS.split()))
+"""Roots that may differ between a claim and its denial."""

@@ -45,6 +45,7 @@ COMMANDS = {
     "server": "server",
     "sessions": "sessions",
     "status": "status",
+    "tidy": "evaluate",
 }
 """Each command and its module here, which has a function `…_command`."""
 _ELSEWHERE = frozenset({"ingest"})

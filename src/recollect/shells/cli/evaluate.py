@@ -1,4 +1,4 @@
-"""Measuring search on your own questions: `eval CASES`."""
+"""Measuring search on your own questions, and the health of a memory: `eval`, `tidy`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from recollect.errors import RecollectError, UsageError
 from recollect.shells.cli.shared import (
     SharedOptions,
     notify,
@@ -59,6 +60,29 @@ def eval_command(
             evaluation = evaluate(memory, cases, file=file, compare=compare, k=k, progress=progress)
     print_remarks(render.evaluation_remarks(evaluation))
     options.print(render.evaluation_json(evaluation), render.evaluation_text(evaluation))
+
+
+@click.command("tidy")
+@shared_options
+def tidy_command(options: SharedOptions) -> int:
+    """Report what in the memory needs care, with the command that mends it; change nothing.
+
+    Copies, contradictions, dead links, notes without links, work "in progress" for more than a
+    month, and notes that no recorded question finds. Exits 0 if there is nothing, 1 if there is
+    something, and 2 if it could not look, as grep and ruff do.
+    """
+    from recollect.evaluate.tidy import tidy  # noqa: PLC0415 - not needed for --help
+    from recollect.shells.render.evaluate import tidy_text  # noqa: PLC0415
+
+    try:
+        with options.open_memory() as memory:
+            _sync(memory)
+            report = tidy(memory.parts)
+    except RecollectError as error:
+        raise UsageError(error.message, action=error.action) from error
+    options.print(report, tidy_text(report))
+    print_remarks((notice, "dim") for notice in report.notices)
+    return int(bool(report.findings))
 
 
 def _sync(memory: Memory) -> None:

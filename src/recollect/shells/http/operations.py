@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from fastapi import Request  # noqa: TC002 - FastAPI reads the annotation
 
+from recollect.evaluate.tidy import TidyReport
 from recollect.reports import ChunkMap, Documents, Excerpt, Related, Timeline
 from recollect.shells.http import facts, search, status
 from recollect.shells.http.route import Operation
@@ -42,6 +43,7 @@ OPERATIONS = (
     Operation("GET", "/api/search", search.search, search.Answer),
     Operation("GET", "/api/recall", search.recall_block, search.RecallAnswer),
     Operation("POST", "/api/feedback", search.feedback, search.JudgedHit, writes=True),
+    Operation("GET", "/api/tidy", search.tidy, TidyReport),
     Operation("GET", "/api/file", search.file, Excerpt),
     Operation("GET", "/api/facts", facts.facts, FactList),
     Operation("GET", "/api/facts/{id}", facts.fact, FactHistory),

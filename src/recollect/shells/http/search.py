@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from fastapi import Query
 from pydantic import Field, create_model
 
+from recollect.evaluate.tidy import TidyReport
+from recollect.evaluate.tidy import tidy as tidy_report
 from recollect.records import dataclass
 from recollect.reports import RECALL_TOKENS
 from recollect.shape import Shape, json_of
@@ -199,6 +201,11 @@ async def feedback(state: State, given: FeedbackParameters) -> JudgedHit:
 
     await state.memory.read(lambda memory: keep_feedback(memory, **given.model_dump()))
     return JudgedHit(given.citation, given.right)
+
+
+async def tidy(state: State) -> TidyReport:
+    """Report what in the memory needs care."""
+    return await state.memory.read(lambda memory: tidy_report(memory, scopes=state.scopes.all))
 
 
 async def file(state: State, given: Annotated[FileParameters, Query()]) -> Excerpt:

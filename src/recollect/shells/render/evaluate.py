@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from recollect.evaluate.cases import case_json, count_text
@@ -9,16 +10,19 @@ from recollect.evaluate.metrics import DEPTH, FEW, MARKS
 from recollect.evaluate.run import best_first
 from recollect.shape import json_of
 from recollect.shells.render.shared import plural, table, warning_lines
+from recollect.text.safe import on_one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from recollect.evaluate.metrics import Interval
     from recollect.evaluate.run import CaseAnswer, Evaluation, Outcome, Summary
+    from recollect.evaluate.tidy import TidyReport
     from recollect.shape import Json
     from recollect.shells.render.shared import Line
 
 _NAME_CHARS = 15  # longer names of kinds and variants are cut, so that the table fits
+_MOST_FINDINGS = 20  # of each kind
 _MISSES = 10  # questions listed; the rest is counted
 _CONFIGURED = " *"
 
@@ -46,6 +50,19 @@ def evaluation_text(evaluation: Evaluation) -> Iterator[Line]:
         )
     if len(evaluation.outcomes) == 1:
         yield from _misses(configured, k=evaluation.k)
+
+
+def tidy_text(report: TidyReport) -> Iterator[Line]:
+    """Yield what `tidy` prints: the findings by kind, the first of each."""
+    for kind, own in groupby(report.findings, lambda each: each.kind):
+        found = [*own]
+        yield f"{kind}: {len(found)}", "bold"
+        for each in found[:_MOST_FINDINGS]:
+            yield f"  {on_one_line(each.place)} {on_one_line(each.reason)}", ""
+            yield f"    → {on_one_line(each.action)}", "dim"
+        if (more := len(found) - _MOST_FINDINGS) > 0:
+            yield f"  … and {more} more, see --json", "dim"
+    yield f"{plural(len(report.findings), 'finding')} in {plural(report.notes, 'note')}.", ""
 
 
 def evaluation_remarks(evaluation: Evaluation) -> Iterator[Line]:
