@@ -42,6 +42,7 @@ PROMPTS = {
 """What puts remembered text into a block for a model."""
 NETWORK = {
     "shells/http/errors.py: super().__init__": 1,  # JsonResponse
+    "shells/http/oauth.py: HTMLResponse": 2,  # the page of a sign-in: nothing remembered, escaped
     "shells/http/status.py: Response": 2,  # metrics: numbers; files of the page
     "shells/mcp/server.py: MCPError": 1,
     "shells/mcp/server.py: CallToolResult": 1,  # of a ToolResult

@@ -32,7 +32,7 @@ NOT_RUN = {
     "docs/how-to/serve-memories.md": 3,
     "docs/http.md": 5,
     "docs/integrations.md": 7,
-    "docs/mcp.md": 2,
+    "docs/mcp.md": 4,
     "docs/openclaw.md": 4,
     "docs/providers.md": 1,
     "docs/sessions.md": 1,

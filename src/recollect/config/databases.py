@@ -26,3 +26,8 @@ def operator_of(store: str, given: str | None) -> tuple[ModuleType, str]:
         from recollect.stores.postgres import admin  # noqa: PLC0415 - heavy
 
     return admin, address
+
+
+def is_of_many(store: str) -> bool:
+    """Return whether the setting `store` names a database of many memories."""
+    return is_database(parse_address(store))

@@ -24,6 +24,9 @@ from recollect.records import dataclass
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    Place = Callable[["InstallRequest"], Path]
+    """Returns a file of the user."""
+
 NAME = "recollect"
 """The name of the server in every agent."""
 HOOKS = "hooks"
@@ -185,7 +188,7 @@ class AgentProgram:
     title: str
     next_step: str
     """What the user has to do for it to take effect."""
-    user_file: Callable[[InstallRequest], Path]
+    user_file: Place
     """Returns its configuration of all sessions."""
     project_file: str | None = None
     """Its configuration of a project; None if it has none."""
@@ -198,21 +201,20 @@ class AgentProgram:
     """Whether an entry has the command and its arguments in one list."""
     others: Mapping[str, object] = field(default_factory=dict)
     """Further keys of the entry."""
-    hooks: tuple[Callable[[InstallRequest], Path], str] | None = None
-    """Its file of hooks for all sessions, and that of a project; None if it runs none of ours."""
+    hooks: tuple[str, str] | None = None
+    """Its file of hooks in the home and in a project, and the variable that moves the former."""
     default_scope: InstallScope = InstallScope.USER
     program: str = ""
     """The command that starts it, if it is not its name here."""
-    folder: Callable[[InstallRequest], Path] | None = None
-    """Returns a folder that only it makes; None if that is the one with the user's file."""
     instructions: str | None = None
     """A file of a project that tells agents what to do; None if none is written."""
 
     def is_here(self, request: InstallRequest) -> bool:
-        """Return whether this machine has the agent: its command, or its folder."""
-        folder = self.folder(request) if self.folder else self.user_file(request).parent
+        """Return whether this machine has the agent: its command, or where it keeps its file."""
+        file = self.user_file(request)
+        sign = file if file.parent == request.user else file.parent
         path = request.environ.get("PATH", os.defpath)
-        return folder.is_dir() or shutil.which(self.program or self.name, path=path) is not None
+        return sign.exists() or shutil.which(self.program or self.name, path=path) is not None
 
     def files(self, request: InstallRequest) -> tuple[AgentFile, ...]:
         """Return the files to change, with the entries they should have.
@@ -234,8 +236,9 @@ class AgentProgram:
         server = AgentEntry((*self.servers, NAME), {**entry, **self.others})
         targets = [AgentFile(file, self.syntax, (server,))]
         if self.hooks is not None and request.with_hooks:
-            user, project = self.hooks
-            file = request.place(user=user(request), project=project)
+            path, variable = self.hooks
+            user = _in_home(*path.split("/"), moved_by=variable)(request)
+            file = request.place(user=user, project=path)
             targets.append(AgentFile(file, Syntax.JSON, _hooks(launch)))
         if self.instructions is not None:
             text = AgentEntry((), {"text": _INSTRUCTIONS})
@@ -274,10 +277,14 @@ def is_own_hook(element: object) -> bool:
     )
 
 
-def _folder(request: InstallRequest, variable: str, name: str) -> Path:
-    """Return the folder of an agent: the one that its variable names, or the one in the home."""
-    named = request.environ.get(variable)
-    return Path(named).expanduser() if named else request.user / name
+def _in_home(*parts: str, moved_by: str = "") -> Place:
+    """Return what finds a file in the home; a variable may name another place for its folder."""
+
+    def find(request: InstallRequest) -> Path:
+        named = request.environ.get(moved_by)
+        return Path(named).expanduser() / parts[-1] if named else request.user.joinpath(*parts)
+
+    return find
 
 
 def _program_folder(request: InstallRequest) -> Path:
@@ -322,36 +329,29 @@ AGENTS = {
             "claude",
             "Claude Code",
             "Start a new session of Claude Code; `claude mcp get recollect` checks the server.",
-            user_file=lambda request: _folder(request, "CLAUDE_CONFIG_DIR", "") / ".claude.json",
+            user_file=_in_home(".claude.json", moved_by="CLAUDE_CONFIG_DIR"),
             project_file=".mcp.json",
             typed=True,
             # Its few tools should be known to the model before it searches for tools.
             others={"alwaysLoad": True},
-            hooks=(
-                lambda request: _folder(request, "CLAUDE_CONFIG_DIR", ".claude") / "settings.json",
-                ".claude/settings.json",
-            ),
-            folder=lambda request: _folder(request, "CLAUDE_CONFIG_DIR", ".claude"),
+            hooks=(".claude/settings.json", "CLAUDE_CONFIG_DIR"),
         ),
         AgentProgram(
             "codex",
             "Codex",
             "Start a new session of Codex; `codex mcp get recollect` shows the server. Hooks run "
             "once you trust them, with `/hooks`.",
-            user_file=lambda request: _folder(request, "CODEX_HOME", ".codex") / "config.toml",
+            user_file=_in_home(".codex", "config.toml", moved_by="CODEX_HOME"),
             project_file=".codex/config.toml",
             servers=("mcp_servers",),
             syntax=Syntax.TOML,
-            hooks=(
-                lambda request: _folder(request, "CODEX_HOME", ".codex") / "hooks.json",
-                ".codex/hooks.json",
-            ),
+            hooks=(".codex/hooks.json", "CODEX_HOME"),
         ),
         AgentProgram(
             "cursor",
             "Cursor",
             "Switch the server on in Cursor's settings, under MCP.",
-            user_file=lambda request: request.user / ".cursor" / "mcp.json",
+            user_file=_in_home(".cursor", "mcp.json"),
             project_file=".cursor/mcp.json",
         ),
         AgentProgram(
@@ -396,16 +396,14 @@ AGENTS = {
             "gemini",
             "Gemini CLI",
             "Start a new session of Gemini CLI; `gemini mcp list` shows the server.",
-            user_file=lambda request: request.user / ".gemini" / "settings.json",
+            user_file=_in_home(".gemini", "settings.json"),
             project_file=".gemini/settings.json",
         ),
         AgentProgram(
             "copilot",
             "GitHub Copilot CLI",
             "Start a new session of Copilot CLI; `/mcp show recollect` shows the server.",
-            user_file=lambda request: (
-                _folder(request, "COPILOT_HOME", ".copilot") / "mcp-config.json"
-            ),
+            user_file=_in_home(".copilot", "mcp-config.json", moved_by="COPILOT_HOME"),
             project_file=".github/mcp.json",
             typed=True,
             others={"tools": ["*"]},
@@ -422,16 +420,13 @@ AGENTS = {
             "windsurf",
             "Windsurf",
             "Refresh the MCP servers in Windsurf's Cascade panel.",
-            user_file=lambda request: request.user / ".codeium" / "windsurf" / "mcp_config.json",
+            user_file=_in_home(".codeium", "windsurf", "mcp_config.json"),
         ),
         AgentProgram(
             "cline",
             "Cline",
             "The server is listed in Cline, under MCP Servers.",
-            user_file=lambda request: (
-                request.user / ".cline" / "data" / "settings" / "cline_mcp_settings.json"
-            ),
-            folder=lambda request: request.user / ".cline",
+            user_file=_in_home(".cline", "data", "settings", "cline_mcp_settings.json"),
         ),
     )
 }

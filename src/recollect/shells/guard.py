@@ -20,7 +20,7 @@ from recollect.records import dataclass
 from recollect.shells.http.errors import RequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
 TOKEN_VARIABLE = "RECOLLECT_TOKEN"  # noqa: S105 - the variable's name, not a token
@@ -64,6 +64,10 @@ class Guard:
     names: tuple[str, ...] = ()
     """More host names: `NAME` with any port, or `NAME:PORT`."""
     token: str | None = field(default=None, repr=False)
+    accepts: Callable[[str], bool] = lambda _: False
+    """Whether another token is accepted too: that of a sign-in."""
+    challenge: str = "Bearer"
+    """What a request without a token is told about where to get one."""
 
     def __post_init__(self) -> None:
         """Refuse a name that no request could ever send."""
@@ -93,12 +97,14 @@ class Guard:
             )
         if origin.is_open or self.token is None or is_token(origin.authorization, self.token):
             return None
+        if self.accepts(bearer_of(origin.authorization) or ""):
+            return None
         return RequestError(
             401,
             "token",
             "This request needs the server's token.",
             action="Send it as `Authorization: Bearer TOKEN`.",
-            headers={"WWW-Authenticate": "Bearer"},
+            headers={"WWW-Authenticate": self.challenge},
         )
 
     def is_own(self, host: str | None) -> bool:

@@ -147,27 +147,11 @@ def _planned(installer: Installer, *, undo: bool) -> Installed | None:
 
 def _text(installed: Installed) -> Iterator[Line]:
     """Yield what was changed, file by file."""
-    if not installed.is_written and not installed.is_undo:
-        yield from _to_be_written(installed)
-        return
     for each in installed.files:
         if not each.is_change:
             state = "has no entry for Recollect" if installed.is_undo else "is already set up"
             yield f"{each.file}: {state}.", ""
         yield from diff_lines(each.diff, max_chars=_LINE_CHARS)
-
-
-def _to_be_written(installed: Installed) -> Iterator[Line]:
-    for each in installed.files:
-        yield f"{each.file}:", "bold"
-        if not each.is_change:
-            yield "It is already set up.", ""
-        elif each.before is None:
-            for line in installed.snippets[each.file].splitlines():
-                yield line, ""
-        else:
-            yield from diff_lines(each.diff, max_chars=_LINE_CHARS)
-        yield "", ""
 
 
 def _remarks(installed: Installed) -> Iterator[Line]:

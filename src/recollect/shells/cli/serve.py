@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable
 
     from recollect.async_memory import AsyncMemory
+    from recollect.shells.http.oauth import OAuth
     from recollect.shells.http.server import Ready, ServeOptions
-    from recollect.shells.mcp.server import McpOptions
 
 _PORT = 7717
 _MAX_PORT = 65_535
@@ -43,6 +43,12 @@ _ALLOW_HOST = click.option(
     metavar="NAME",
     help="Also accept this Host name, as behind a proxy; may be repeated.",
 )
+_OAUTH = click.option(
+    "--oauth",
+    metavar="URL",
+    help="Let claude.ai, ChatGPT and others sign in at this public address; the token is the "
+    "password.",
+)
 
 
 @click.command("serve")
@@ -56,6 +62,7 @@ _ALLOW_HOST = click.option(
 )
 @_TOKEN_FILE
 @_ALLOW_HOST
+@_OAUTH
 @click.option(
     "--scope",
     "scopes",
@@ -77,6 +84,7 @@ def serve_command(
     port: int,
     token_file: Path | None,
     names: tuple[str, ...],
+    oauth: str | None,
     scopes: tuple[str, ...],
     read_only: bool,
     memories: bool,
@@ -91,13 +99,16 @@ def serve_command(
 
     if memories and (scopes or options.workspace is not None or options.agent is not None):
         raise click.UsageError("With --memories, tokens name the memory and its scopes.")
+    if memories and oauth:
+        raise click.UsageError("--oauth is for a server of one memory.")
     limit_arenas()
     options.require_config_file()
     token = read_token(os.environ, file=token_file)
     if not memories:
         require_token(host, token=token)
     visible = frozenset(parse_scope(scope) for scope in scopes) or None
-    serving = ServeOptions(host, port, names, token, visible, read_only, options.program)
+    door = _sign_in(options, oauth, password=token, path="") if oauth else None
+    serving = ServeOptions(host, port, names, token, visible, read_only, options.program, door)
 
     def announce(_server: object, _state: object, address: str) -> None:
         if options.as_json:
@@ -156,6 +167,7 @@ def limit_arenas() -> None:
 @click.option("--read-only", is_flag=True, help="Offer no tools that write.")
 @_TOKEN_FILE
 @_ALLOW_HOST
+@_OAUTH
 @shared_options
 def mcp_command(
     options: SharedOptions,
@@ -165,6 +177,7 @@ def mcp_command(
     read_only: bool,
     token_file: Path | None,
     names: tuple[str, ...],
+    oauth: str | None,
 ) -> None:
     """Serve the memory to an agent over MCP, until the agent disconnects."""
     from recollect.config.load import wrong_folder  # noqa: PLC0415 - not needed for --help
@@ -186,30 +199,35 @@ def mcp_command(
     if trouble is not None:
         logging.getLogger(__name__).warning(trouble)
     if http is None:
-        if token_file is not None or names:
-            raise click.UsageError("--token-file and --allow-host need --http.")
+        if token_file is not None or names or oauth:
+            raise click.UsageError("--token-file, --allow-host and --oauth need --http.")
         from recollect.shells.mcp.stdio import serve_stdio  # noqa: PLC0415
 
         serve_stdio(server)
     else:
-        _serve_tools(server, parse_address(http), token_file=token_file, names=names)
+        from recollect.shells.guard import read_token, require_token  # noqa: PLC0415
+        from recollect.shells.http.server import ServeOptions, run_mcp  # noqa: PLC0415
+
+        host, port = parse_address(http)
+        token = read_token(os.environ, file=token_file)
+        require_token(host, token=token)
+        door = _sign_in(options, oauth, password=token, path="/mcp") if oauth else None
+
+        def announce(_server: object, _state: object, served_at: str) -> None:
+            notify(f"MCP at {served_at}/mcp. Stop with Ctrl-C.")
+
+        serving = ServeOptions(host, port, names, token, oauth=door)
+        asyncio.run(run_mcp(server, options=serving, on_ready=announce))
 
 
-def _serve_tools(
-    server: McpOptions, address: tuple[str, int], *, token_file: Path | None, names: tuple[str, ...]
-) -> None:
-    from recollect.shells.guard import read_token, require_token  # noqa: PLC0415 - only with --http
-    from recollect.shells.http.server import ServeOptions, run_mcp  # noqa: PLC0415
+def _sign_in(options: SharedOptions, url: str, *, password: str | None, path: str) -> OAuth:
+    from recollect.shells.http.oauth import OAuth  # noqa: PLC0415 - loads the SDK
+    from recollect.shells.sign_ins import SignIns  # noqa: PLC0415
 
-    host, port = address
-    token = read_token(os.environ, file=token_file)
-    require_token(host, token=token)
-
-    def announce(_server: object, _state: object, served_at: str) -> None:
-        notify(f"MCP at {served_at}/mcp. Stop with Ctrl-C.")
-
-    options = ServeOptions(host, port, names, token)
-    asyncio.run(run_mcp(server, options=options, on_ready=announce))
+    if password is None:
+        raise UsageError("--oauth needs a password.", action="Set RECOLLECT_TOKEN or --token-file.")
+    sign_ins = SignIns.of(options.setup(can_ask=False))
+    return OAuth(url, sign_ins, path=path, password=password)
 
 
 def parse_address(text: str) -> tuple[str, int]:

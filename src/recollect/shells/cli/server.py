@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recollect.config.databases import operator_of
+from recollect.config.databases import is_of_many, operator_of
 from recollect.errors import RecollectError, UsageError
 from recollect.shape import json_of
 from recollect.shells.cli.output import write_json
@@ -28,6 +28,7 @@ from recollect.shells.cli.shared import (
     shared_options,
 )
 from recollect.shells.render.shared import plural, table
+from recollect.shells.sign_ins import SignIns
 from recollect.text.days import end_of
 
 if TYPE_CHECKING:
@@ -172,12 +173,20 @@ def create(
 @click.argument("memory", required=False)
 @shared_options
 def list_tokens(options: SharedOptions, *, memory: str | None) -> None:
-    """List the tokens of a memory, or of all, without their secret part."""
-    with _host(options) as host:
-        found = host.database.tokens(memory)
-    rows = table([each.id, _rights(each), each.label] for each in found)
+    """List the tokens of a memory, or of all, without their secret part.
+
+    The programs that signed in to the memory of this workspace (`--oauth`) are listed too.
+    """
+    setup = options.setup(can_ask=False)
+    signed_in = SignIns.of(setup).listed()
+    found: list[Token] = []
+    if is_of_many(setup.config.store) or not signed_in:
+        with _host(options) as host:
+            found = host.database.tokens(memory)
+    rows = [[each.id, _rights(each), each.label] for each in found]
+    rows += [[each.id, f"signed in {each.renewed:%Y-%m-%d}", each.client] for each in signed_in]
     nothing = "No tokens. `recollect server tokens create MEMORY` makes one."
-    options.print({"tokens": found}, rows or nothing)
+    options.print({"tokens": found, "signedIn": signed_in}, table(rows) or nothing)
 
 
 @tokens_command.command("revoke")
@@ -187,8 +196,9 @@ def revoke(options: SharedOptions, *, token_id: str) -> None:
     """Revoke a token at once, given by its id."""
     from recollect.hosting.tokens import revoke_token  # noqa: PLC0415 - not needed for --help
 
-    with _host(options) as host:
-        revoke_token(host.database, token_id)
+    if not SignIns.of(options.setup(can_ask=False)).revoke(token_id):
+        with _host(options) as host:
+            revoke_token(host.database, token_id)
     options.print({"revoked": token_id}, f"Revoked {token_id}.")
 
 

@@ -41,6 +41,8 @@ _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
+_POPUPS = ("/sign-in", "/authorize")
+"""Pages of a program's sign-in; the window that opened them waits for the redirect."""
 _SECURITY_HEADERS = {
     "Content-Security-Policy": _POLICY,
     "X-Content-Type-Options": "nosniff",
@@ -58,6 +60,7 @@ def build_app(
     limits: ServerLimits,
     operations: Sequence[Operation],
     tools: McpApp | None = None,
+    sign_in: Sequence[Route] = (),
 ) -> ASGIApp:
     """Return the application that serves a memory, or many, with these operations and tools."""
     app = described_app(state, limits=limits, operations=operations)
@@ -65,6 +68,8 @@ def build_app(
         app.router.routes.append(Route(tools.path, tools, methods=["POST"]))
     public = [each.path.partition("{") for each in operations if each.is_public]
     public += [(start, "{", "") for start in state.admits]
+    app.router.routes += sign_in
+    public += [(each.path, "", "") for each in sign_in]
     return GuardedApp(app, state=state, guard=guard, public=public)
 
 
@@ -123,7 +128,10 @@ class GuardedApp:
             if message["type"] == "http.response.start":
                 statuses.append(message["status"])
                 headers = MutableHeaders(raw=list(message.get("headers", [])))
-                headers.update(_SECURITY_HEADERS)
+                for name, value in _SECURITY_HEADERS.items():
+                    headers.setdefault(name, value)  # a page may have a policy of its own
+                if scope["path"] in _POPUPS:
+                    headers["Cross-Origin-Opener-Policy"] = "unsafe-none"
                 headers.setdefault("Cache-Control", "no-store")
                 message["headers"] = headers.raw
             await send(message)
@@ -176,7 +184,7 @@ def _origin(scope: Scope, public: Sequence[tuple[str, str, str]]) -> RequestOrig
         values = headers.getlist(name)
         return ", ".join(values) if values else None
 
-    is_page = path == "/" and scope["method"] in {"GET", "HEAD"}
+    is_page = path in ("/", *_POPUPS) and scope["method"] in {"GET", "HEAD"}
     return RequestOrigin(
         host=sent("host"),
         origin=sent("origin"),

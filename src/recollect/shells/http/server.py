@@ -19,8 +19,11 @@ from recollect.shells.serving import ServedMemory
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from starlette.routing import Route
+
     from recollect.async_memory import AsyncMemory
     from recollect.hosting.host import MemoryHost
+    from recollect.shells.http.oauth import OAuth
     from recollect.shells.http.route import Operation
     from recollect.shells.mcp.http import McpApp
     from recollect.shells.mcp.server import McpOptions
@@ -43,6 +46,7 @@ class ServeOptions:
     is_read_only: bool = False
     program: str = "recollect"
     """How suggested commands start."""
+    oauth: OAuth | None = None
     limits: ServerLimits = ServerLimits()
 
 
@@ -124,9 +128,19 @@ async def serve(
     with bound(options.host, options.port) as listener:
         port = listener.getsockname()[1]
         guard = Guard(options.host, port, names=options.names, token=options.token)
+        routes: Sequence[Route] = ()
+        if (door := options.oauth) is not None:
+            names = (*options.names, door.host)
+            guard = replace(guard, names=names, accepts=door.accepts, challenge=door.challenge)
+            routes = door.routes
         server = Server(
             build_app(
-                state, guard=guard, limits=options.limits, operations=operations, tools=tools
+                state,
+                guard=guard,
+                limits=options.limits,
+                operations=operations,
+                tools=tools,
+                sign_in=routes,
             ),
             options.limits,
         )
