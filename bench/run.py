@@ -1,10 +1,9 @@
 """Measure search on the labelled sets, as real workspaces, through the public API.
 
-usage: python bench/run.py [--documents N] [--questions N] [--columns NAMES] [SET …]
+usage: python bench/run.py [--documents N] [--questions N] [SET …]
 
 All sets by default. With --documents a workspace has at most so many documents besides those that
-answer a question, with --questions a set at most so many questions, evenly chosen; with --columns
-only some columns are measured ("calibrated,keyword"), and the others stay empty.
+answer a question, with --questions a set at most so many questions, evenly chosen.
 
 Embeddings are kept under bench/.cache, so only the first run is slow. The numbers go to
 bench/results/<commit>.json and into the table of bench/README.md.
@@ -38,6 +37,7 @@ from recollect.types import SearchRequest  # noqa: E402
 if TYPE_CHECKING:
     from sets import Question, Scoped
 
+    from recollect import Results
     from recollect.evaluate.metrics import Interval
 
 VARIANTS: dict[str, dict[str, object]] = {
@@ -46,7 +46,7 @@ VARIANTS: dict[str, dict[str, object]] = {
     "rrf": {"fusion": "rrf"},
     "keyword": {"legs": ["keyword"]},
     "vector": {"legs": ["vector"]},
-    "no dates": {"legs": ["keyword", "vector"]},
+    "no reader": {"rerank": False},
 }
 SHOWN = 40  # hits asked for, so that ten different documents are among them
 FIRST = 5
@@ -76,31 +76,31 @@ def marks(question: Question, found: list[str]) -> Marks:
     return marks_of(expected, ranks, k=FIRST)
 
 
-def measure(name: str, limits: Limits, columns: list[str]) -> dict[str, object]:
+def measure(name: str, limits: Limits) -> dict[str, object]:
     """Return the numbers of one set: per variant nDCG@10 and all@5, with intervals."""
     scopes = load_set(name, limits)
-    got: dict[str, list[Marks]] = {variant: [] for variant in VARIANTS if variant in columns}
+    got: dict[str, list[Marks]] = {variant: [] for variant in VARIANTS}
     kinds: list[str] = []
     answered: list[bool] = []
-    own: list[float] = []
-    foreign: list[float] = []
+    own: list[Results] = []
+    foreign: list[Results] = []
     for number, scoped in enumerate(scopes):
+        others = scopes[(number + 1) % len(scopes)].questions if len(scopes) > 1 else []
         with Memory.open(scoped.workspace) as memory:
             memory.sync()
-            answerable = [question for question in scoped.questions if question.grades]
-            absent = [question for question in scoped.questions if not question.grades]
-            for question in answerable:
-                kinds.append(question.kind)
-                answered.append(is_answered(memory, question, scoped))
+            for question in scoped.questions:
+                results = shown(memory, question, scoped)
+                if not question.grades:
+                    foreign.append(results)
+                    continue
+                own.append(results)
+                answered.append(
+                    any(scoped.documents[hit.path] in question.grades for hit in results.hits)
+                )
+                kinds.append("" if name in ASKED_IN_PASSING else question.kind)
                 for variant, collected in got.items():
                     collected.append(marks(question, answer(memory, question, scoped, variant)))
-            if absent:
-                own += [best_score(memory, question) for question in answerable]
-                foreign += [best_score(memory, question) for question in absent]
-            if len(scopes) > 1:
-                others = scopes[(number + 1) % len(scopes)].questions
-                own += [best_score(memory, question) for question in scoped.questions]
-                foreign += [best_score(memory, question) for question in others]
+            foreign += [shown(memory, question, scoped) for question in others]
     default = [mark.ndcg for mark in got["calibrated"]]
     return {
         "questions": len(default),
@@ -119,13 +119,15 @@ def measure(name: str, limits: Limits, columns: list[str]) -> dict[str, object]:
             for variant, collected in got.items()
         },
         "kinds": by_kind(kinds, got, answered),
-        "answered": round(100 * sum(answered) / len(answered), 1),
-        "auroc": auroc(own, foreign),
+        "answered": share(answered),
+        "confident": share([each.confident for each in own]),
+        "wrongly confident": share([each.confident for each in foreign]),
+        "auroc": auroc([each.confidence for each in own], [each.confidence for each in foreign]),
     }
 
 
-def is_answered(memory: Memory, question: Question, scoped: Scoped) -> bool:
-    """Return whether one of the hits that a search shows is in a right document."""
+def shown(memory: Memory, question: Question, scoped: Scoped) -> Results:
+    """Return what a search shows: six hits at most, without the tail."""
     is_later = scoped.name.startswith(ASKED_IN_PASSING)
     request = SearchRequest(
         question.text,
@@ -135,8 +137,12 @@ def is_answered(memory: Memory, question: Question, scoped: Scoped) -> bool:
         sync=False,
         tail=False,
     )
-    hits = memory.answer(request).hits
-    return any(scoped.documents[hit.path] in question.grades for hit in hits)
+    return memory.answer(request)
+
+
+def share(held: list[bool]) -> float | None:
+    """Return in how many of a hundred cases it held; None without any."""
+    return round(100 * sum(held) / len(held), 1) if held else None
 
 
 def by_kind(
@@ -154,12 +160,6 @@ def by_kind(
     return found
 
 
-def best_score(memory: Memory, question: Question) -> float:
-    """Return the first hit's score."""
-    hits = memory.search(question.text, max_results=1, today=question.day, sync=False).hits
-    return hits[0].score if hits else 0.0
-
-
 def percent(interval: Interval) -> dict[str, float]:
     """Return an interval in points of a hundred."""
     return {name: round(100 * getattr(interval, name), 1) for name in ("mean", "low", "high")}
@@ -169,27 +169,27 @@ def table(results: dict[str, dict[str, object]]) -> str:
     """Return the results as one Markdown table."""
     names = list(VARIANTS)
     rows = [
-        "| set | questions | " + " | ".join(names) + " | all@5 | answered | AUROC |",
-        "| --- | --- |" + " --- |" * (len(names) + 3),
+        "| set | questions | "
+        + " | ".join(names)
+        + " | all@5 | answered | confident | wrongly | AUROC |",
+        "| --- | --- |" + " --- |" * (len(names) + 5),
     ]
     for name, result in results.items():
         variants = result["variants"]
         best = max(numbers["ndcg"]["mean"] for numbers in variants.values())  # type: ignore[attr-defined]
         cells = []
         for variant in names:
-            numbers = variants.get(variant)  # type: ignore[attr-defined]
-            if numbers is None:
-                cells.append("")
-                continue
+            numbers = variants[variant]  # type: ignore[index]
             mean = f"{numbers['ndcg']['mean']:.1f}"
             lost = numbers["default minus this"]["high"] < 0
             bold = variant == "calibrated" and numbers["ndcg"]["mean"] < best
             cells.append(f"**{mean}**" if bold else f"{mean}{' ▲' if lost else ''}")
         area = "" if result["auroc"] is None else f"{result['auroc']:.3f}"
-        share = variants["calibrated"]["all5"]["mean"]  # type: ignore[index]
+        wrongly = "" if result["auroc"] is None else result["wrongly confident"]
+        all5 = variants["calibrated"]["all5"]["mean"]  # type: ignore[index]
         rows.append(
-            f"| {name} | {result['questions']} | {' | '.join(cells)} | {share:.1f} | "
-            f"{result['answered']:.1f} | {area} |"
+            f"| {name} | {result['questions']} | {' | '.join(cells)} | {all5:.1f} | "
+            f"{result['answered']} | {result['confident']} | {wrongly} | {area} |"
         )
     return "\n".join(rows)
 
@@ -204,13 +204,11 @@ def kinds_table(results: dict[str, dict[str, object]]) -> str:
     for name, result in results.items():
         kinds: dict[str, dict[str, float]] = result.get("kinds", {})  # type: ignore[assignment]
         for kind, numbers in kinds.items():
-            best = max(numbers[variant] for variant in names if variant in numbers)
+            best = max(numbers[variant] for variant in names)
             cells = [
                 f"**{numbers[variant]:.1f}**"
                 if variant == "calibrated" and numbers[variant] < best
                 else f"{numbers[variant]:.1f}"
-                if variant in numbers
-                else ""
                 for variant in names
             ]
             cells.append(f"{numbers['answered']:.1f}")
@@ -224,7 +222,6 @@ def main() -> None:
     parser.add_argument("sets", nargs="*", default=NAMES)
     parser.add_argument("--documents", type=int)
     parser.add_argument("--questions", type=int)
-    parser.add_argument("--columns", default=",".join(VARIANTS))
     asked = parser.parse_args()
     limits = Limits(asked.documents, asked.questions)
     commit = subprocess.run(
@@ -238,7 +235,7 @@ def main() -> None:
     file.parent.mkdir(exist_ok=True)
     results = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     for name in asked.sets:
-        results[name] = measure(name, limits, ["calibrated", *asked.columns.split(",")])
+        results[name] = measure(name, limits)
         file.write_text(json.dumps(results, indent=1), encoding="utf-8")
         numbers = results[name]["variants"]
         print(name, {each: numbers[each]["ndcg"]["mean"] for each in numbers}, flush=True)

@@ -3,7 +3,8 @@
 Its opinion, the probability that a passage answers, is further evidence on the scale of the
 calibrated fusion, and evidence adds up: what it is sure of rises, everything else stays where it
 was. If it runs out of time or has no model, the order stands and the answer says so; a text in a
-script that it cannot read is left as it is. Chosen by measurement: docs/decisions/ranking.md.
+script that it cannot read counts like the best that it could. Chosen by measurement:
+docs/decisions/ranking.md.
 
 That one of them answers is the less likely the more names of the question a passage lacks, because
 the reader tells what was asked for better than of whom: docs/decisions/confidence.md.
@@ -75,7 +76,7 @@ def rerank(
     question: str, *, standing: Standing, reranker: Reranker, options: RerankOptions
 ) -> Reranked:
     """Let the model's opinion of the best candidates raise their scores."""
-    best = standing.order[:CANDIDATES]
+    best = list(standing.order[:CANDIDATES])
     asked = [row for row in best if reranker.reads(standing.chunks[row].text) >= READS_ENOUGH]
     if not asked or reranker.reads(question) < READS_ENOUGH:
         return Reranked(standing.scores)
@@ -88,13 +89,13 @@ def rerank(
         return Reranked(standing.scores, Degradation(error.message, error.action))
     if len(opinions) < len(asked):
         return Reranked(standing.scores, _out_of_time(len(opinions), len(asked), options))
+    # What it could not read may be the answer, and rises with the best.
+    of_row = dict(zip(asked, opinions, strict=True))
+    assumed = np.array([of_row.get(row, max(opinions)) for row in best])
     scores = standing.scores.copy()
-    scores[asked] = raised(
-        scores[asked],
-        evidence=options.weight * np.array(opinions),
-        ceilings=standing.ceilings[asked],
+    scores[best] = raised(
+        scores[best], evidence=options.weight * assumed, ceilings=standing.ceilings[best]
     )
-    # What it could not read may be the answer.
     is_all = len(asked) == len(best)
     names = names_in(question)
     none = math.prod(

@@ -196,8 +196,10 @@ def test_a_question_in_a_script_the_model_does_not_read_is_not_judged() -> None:
     assert (None, None) == (looked.degradation, looked.probability)
 
 
-def test_a_chunk_in_a_script_the_model_does_not_read_is_not_judged() -> None:
-    judge = Judge({"a": 0.0})
+def test_a_chunk_in_a_script_the_model_does_not_read_rises_with_the_best() -> None:
+    judge = Judge({"a": 0.1, "b": 0.9})
 
-    assert [0.5, 0.6] == look(judge, standing({"a": 0.5, "备份": 0.6}))
-    assert ["a"] == judge.asked
+    first, second, unread = look(judge, standing({"a": 0.6, "b": 0.5, "备份": 0.4}))
+
+    assert ["a", "b"] == judge.asked
+    assert first < unread < second
