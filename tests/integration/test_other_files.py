@@ -94,7 +94,7 @@ def test_a_command_that_fails_is_reported_for_its_file_and_others_are_indexed(  
     program: str,
     reason: str,
 ) -> None:
-    monkeypatch.setattr(read, "PREPROCESS_SECONDS", 0.2)
+    monkeypatch.setattr(read, "COMMAND_SECONDS", 0.2)
     write("memory/a.pdf", "a boat\n")
     write("memory/b.md", "A sail.\n")
     settings = {"preprocess.command": program, "preprocess.files": ".pdf"}

@@ -134,6 +134,18 @@ def test_undated_notes_that_nothing_links_to_are_named_if_notes_are_linked(
     ]
 
 
+def test_a_path_in_a_command_is_quoted_and_no_link_breaks_the_report(
+    workspace: Path, environ: dict[str, str], write: Write
+) -> None:
+    write("memory/$(touch owned).md", f"[a](%00) [b]({'x' * 290})\n")
+    found = findings(workspace, environ)
+
+    assert 2 == len(found)
+    assert {"Correct the link: `$EDITOR +1 'memory/$(touch owned).md'`"} == {
+        each.action for each in found
+    }
+
+
 def test_a_link_to_a_file_that_is_not_indexed_is_not_dead(
     workspace: Path, environ: dict[str, str], write: Write
 ) -> None:

@@ -6,7 +6,9 @@ notes are compared only if they fall into one bucket.
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -26,7 +28,9 @@ from recollect.types import CURATED, ChunkKey, Scope, SearchRequest, SourceKind
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from recollect.facts.record import Fact
     from recollect.parts import MemoryParts
+    from recollect.stores.base import Loaded
     from recollect.types import Chunk, Vectors
 
 _TABLES, _BITS, _NEIGHBOURS = 16, 14, 6
@@ -74,8 +78,8 @@ def tidy(memory: MemoryParts, *, scopes: frozenset[str] | None = None) -> TidyRe
         loaded = store.load(keys, terms=(), fingerprint=published_in(store.spaces()))
         notes = {path: [*own] for path, own in groupby(loaded.chunks, lambda chunk: chunk.path)}
         found = [
-            *_copies(loaded.chunks, loaded.vectors, np.flatnonzero(loaded.has_vector).tolist()),
-            *_contradictions(memory, scope, scopes),
+            *_copies(loaded),
+            *_contradictions(memory, memory.facts.all(scopes=scopes), scope),
             *_links(memory, notes),
             *_stale(memory, loaded.chunks),
         ]
@@ -98,18 +102,18 @@ def tidy(memory: MemoryParts, *, scopes: frozenset[str] | None = None) -> TidyRe
 
 
 def _edit(kind: str, path: str, reason: str, *, line: int = 1, hint: str = "Edit it") -> Finding:
-    return Finding(kind, f"{path}:{line}", reason, f"{hint}: `$EDITOR +{line} {path}`")
+    action = f"{hint}: `$EDITOR +{line} {shlex.quote(path)}`"  # anyone may have named the file
+    return Finding(kind, f"{path}:{line}", reason, action)
 
 
-def _copies(
-    chunks: Sequence[Chunk], vectors: Vectors, embedded: Sequence[int]
-) -> Iterator[Finding]:
+def _copies(loaded: Loaded) -> Iterator[Finding]:
     """Yield texts that an earlier one says as well, each once."""
+    chunks, vectors = loaded.chunks, loaded.vectors
     said = [" ".join(chunk.text.casefold().split()) for chunk in chunks]
     long = {row for row, text in enumerate(said) if text.count(" ") >= _LEAST_SPACES}
     first = {said[row]: row for row in sorted(long, reverse=True)}
     pairs = [(first[said[row]], row) for row in sorted(long)]
-    rows = [row for row in embedded if first.get(said[row]) == row]
+    rows = [row for row in long if loaded.has_vector[row] and first[said[row]] == row]
     near = (sorted((rows[one], rows[other])) for one, other in _near(vectors[rows]))
     pairs += ((kept, row) for kept, row in near if _are_alike(chunks[kept], chunks[row]))
     for kept, row in pairs:
@@ -124,8 +128,7 @@ def _copies(
 def _near(vectors: Vectors) -> Iterator[tuple[int, int]]:
     """Yield pairs of vectors that are close together, nearly all of them."""
     if len(vectors) <= _FEW:
-        close = np.triu(vectors @ vectors.T >= _LEAST_COSINE, k=1)
-        ones, others = np.nonzero(close)
+        ones, others = np.nonzero(np.triu(vectors @ vectors.T >= _LEAST_COSINE, k=1))
         yield from zip(ones.tolist(), others.tolist(), strict=True)
         return
     random, centred = np.random.default_rng(0), vectors - vectors.mean(axis=0)
@@ -148,12 +151,9 @@ def _are_alike(one: Chunk, other: Chunk) -> bool:
     return not has_other_number and len(first & second) >= _LEAST_SHARE * len(first | second)
 
 
-def _contradictions(
-    memory: MemoryParts, scope: Scope, scopes: frozenset[str] | None
-) -> Iterator[Finding]:
+def _contradictions(memory: MemoryParts, facts: Sequence[Fact], scope: Scope) -> Iterator[Finding]:
     """Yield facts that contradict each other, and sentences of notes that contradict a fact."""
-    facts, store = memory.facts.all(scopes=scopes), memory.store
-    contradicting = memory.facts.listed().contradicting
+    store, contradicting = memory.store, memory.facts.listed().contradicting
     for fact in facts:
         for other in contradicting.get(fact.id, ()):
             if fact.id < other.id:
@@ -162,13 +162,11 @@ def _contradictions(
                 yield Finding("contradiction", fact.id, reason, action)
     for fact in facts[:_MOST_FACTS]:
         words = term_question(f"{fact.entity} {fact.text}")
-        pool = store.propose(
-            words.terms, asked=None, scope=scope, limit=_PER_FACT, stop=words.stop
-        ).keyword
-        for note in store.load(pool.keys, terms=(), fingerprint=None).chunks:
-            for said in sentences_of(note.text):
-                if contradict(fact.text, said.strip()):
-                    reason = f"{said.strip()!r} contradicts the fact {fact.id}, {fact.text!r}"
+        found = store.propose(words.terms, asked=None, scope=scope, limit=_PER_FACT)
+        for note in store.load(found.keyword.keys, terms=(), fingerprint=None).chunks:
+            for said in map(str.strip, sentences_of(note.text)):
+                if contradict(fact.text, said):
+                    reason = f"{said!r} contradicts the fact {fact.id}, {fact.text!r}"
                     hint = f"`recollect facts forget {fact.id}`, or correct the note"
                     yield _edit("contradiction", note.path, reason, line=note.start_line, hint=hint)
 
@@ -178,7 +176,7 @@ def _links(memory: MemoryParts, notes: dict[str, list[Chunk]]) -> Iterator[Findi
     graph, folder = memory.overview.link_graph(), memory.folder
     for path, line, target in graph.dead:
         places = places_of(target, source=path)
-        if folder is None or not any((folder / each).exists() for each in places):
+        if folder is None or not any(os.path.lexists(folder / each) for each in places):
             reason = f"links to {target!r}, which does not exist"
             yield _edit("dead-link", path, reason, line=line, hint="Correct the link")
     for path, chunks in notes.items() if graph.links else ():

@@ -30,7 +30,7 @@ MAX_FILE_BYTES = 16 * 1024 * 1024
 _SETTLING_NS = 2_000_000_000
 """Coarsest time stamp of a common file system (FAT): within it two writes look like one."""
 
-PREPROCESS_SECONDS = 30
+COMMAND_SECONDS = 30
 """Time a command has to turn a file into text: a long PDF takes one, and a search waits for it."""
 _CHECK = "Run the command of preprocess.command by hand: it gets the path, and the file on stdin."
 
@@ -63,8 +63,7 @@ def _preprocessed(found: Found, content: bytes) -> bytes:
     Threat: only the user's own settings name the command. The file comes on its standard input,
     opened as every file is; something else may be at its path by then.
     """
-    # Rarely used.
-    import shlex  # noqa: PLC0415
+    import shlex  # noqa: PLC0415 - rarely used, as those below
     import subprocess  # noqa: PLC0415
     from tempfile import TemporaryFile  # noqa: PLC0415
 
@@ -75,18 +74,13 @@ def _preprocessed(found: Found, content: bytes) -> bytes:
             given.seek(0)
             command = [*shlex.split(found.command), str(found.file)]
             done = subprocess.run(  # noqa: S603 - the user's own command, without a shell
-                command,
-                stdin=given,
-                stdout=made,
-                stderr=said,
-                timeout=PREPROCESS_SECONDS,
-                check=False,
+                command, stdin=given, stdout=made, stderr=said, timeout=COMMAND_SECONDS, check=False
             )
             for stream in (made, said):
                 stream.seek(0)
             text, errors = made.read(MAX_FILE_BYTES + 1), said.read(400).decode("utf-8", "replace")
     except subprocess.TimeoutExpired as error:
-        reason = f"was not turned into text within {PREPROCESS_SECONDS} seconds"
+        reason = f"was not turned into text within {COMMAND_SECONDS} seconds"
         raise unreadable(found.path, reason, _CHECK) from error
     except (OSError, ValueError) as error:  # no such program; a quote without its partner
         raise unreadable(found.path, f"cannot be turned into text: {error}", _CHECK) from error
