@@ -128,21 +128,11 @@ class MemoryParts:
     ) -> None:
         """Compose the parts around an open store.
 
-        Args:
-            setup: what the memory was opened with.
-            store: holds its chunks, terms and vectors.
-            notes: where its texts come from, besides its facts.
-            ledger: the files of its facts.
-            text_of: returns the stored path and the text of a document.
-            folder: the folder whose files answer a search; None if there are no files.
-            purpose: the name under which other processes see this one at work.
-            notices: what the user should know of how the store was opened.
-            models: those of another memory, which closes them; None opens its own.
-            changes: returns what differs after a change of a file; None if that is unknown.
-            transcripts: the source among the notes that reads its own files.
-            others: opens the memories that are searched with this one, by their names; raises a
-                RecollectError if one cannot be opened now.
-
+        `text_of` returns the stored path and the text of a document, `changes` what differs after a
+        change of a file, or None if that is unknown. A memory without files has no `folder`. Its
+        `purpose` is what other processes call this one. `models` are those of another memory, which
+        closes them. `others` open the memories that are searched with this one, by their names, or
+        raise a RecollectError.
         """
         config = setup.config
         self.setup = setup

@@ -233,14 +233,12 @@ class ServedMemory:
         with contextlib.suppress(TimeoutError, RecollectError):
             async with asyncio.timeout(_FIRST_SYNC_SECONDS):
                 await asyncio.shield(self._opened())
-                while self.is_first_sync and not self._is_long_sync:
+                while self.is_first_sync:
+                    step = self._worker.step if self._worker else None
+                    if step is not None and step.total > _SHORT_SYNC:
+                        return
                     with contextlib.suppress(TimeoutError):
                         await asyncio.wait_for(self._has_synced.wait(), _LOOK_SECONDS)
-
-    @property
-    def _is_long_sync(self) -> bool:
-        step = self._worker.step if self._worker else None
-        return step is not None and step.total > _SHORT_SYNC
 
     @property
     def state(self) -> WorkerState:

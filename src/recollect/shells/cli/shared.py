@@ -200,28 +200,20 @@ def shared_options(
     return command
 
 
-class Day(click.ParamType["date"]):
-    """A day, absolute or counted from today."""
+def _day_by(parse: Callable[[str], date], wanted: str) -> Callable[[str], date]:
+    """Return the type of an option: a day, absolute or counted from today."""
 
-    name = "day"
-
-    def __init__(self, parse: Callable[[str], date], wanted: str) -> None:
-        """Store how it is read, and what an error says is expected."""
-        self._parse = parse
-        self._wanted = wanted
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> date:
-        """Return the day, or fail with an example of one."""
+    def day(value: str) -> date:
         try:
-            return self._parse(str(value))
+            return parse(value)
         except ValueError:
-            self.fail(f"{value!r} is not {self._wanted}", param, ctx)
+            raise click.BadParameter(f"{value!r} is not {wanted}") from None
+
+    return day
 
 
-DAY = Day(parse_day, f"a day such as {DAY_EXAMPLES}")
-COMING_DAY = Day(parse_coming_day, f"a coming day such as {COMING_EXAMPLES}")
+DAY = _day_by(parse_day, f"a day such as {DAY_EXAMPLES}")
+COMING_DAY = _day_by(parse_coming_day, f"a coming day such as {COMING_EXAMPLES}")
 
 
 class Group(click.Group):

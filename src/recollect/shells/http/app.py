@@ -15,7 +15,6 @@ from recollect.shells.http.errors import (
     UNKNOWN_PATH,
     RequestError,
     error_response,
-    unknown_method,
 )
 from recollect.shells.http.listen import framing_error
 from recollect.shells.http.route import ROUTE, OperationRoute
@@ -100,7 +99,16 @@ async def _no_such_method(request: Request, _error: Exception) -> Response:
     )
     allowed = {method for methods in matching for method in methods}
     allowed |= {"HEAD"} if "GET" in allowed else set()
-    return error_response(unknown_method(request.scope[METHOD], allowed))
+    names = ", ".join(sorted(allowed))
+    return error_response(
+        RequestError(
+            405,
+            "method",
+            f"{request.scope[METHOD]} is not supported here.",
+            action=f"Use {names}.",
+            headers={"Allow": names},
+        )
+    )
 
 
 class GuardedApp:

@@ -27,7 +27,7 @@ from recollect.shells.scopes import ScopeError
 from recollect.text.terminal import terminal_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
 _STATUSES: tuple[tuple[type[RecollectError], int], ...] = (
     (ScopeError, 403),
@@ -133,15 +133,3 @@ UNKNOWN_PATH = RequestError(
     404, "not_found", "There is nothing at this path.", action="See /openapi.json."
 )
 """The error for a path that no operation has."""
-
-
-def unknown_method(method: str, allowed: Iterable[str]) -> RequestError:
-    """Return the error for a method that a path does not support."""
-    names = ", ".join(sorted(allowed))
-    return RequestError(
-        405,
-        "method",
-        f"{method} is not supported here.",
-        action=f"Use {names}.",
-        headers={"Allow": names},
-    )

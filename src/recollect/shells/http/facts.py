@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from fastapi import Path, Query
-from pydantic import AfterValidator, Field, WithJsonSchema
+from pydantic import Field
 
 from recollect.errors import NotFoundError, SecretError, UsageError
 from recollect.facts.record import (
@@ -48,22 +48,11 @@ if TYPE_CHECKING:
 _MAX_NAME_CHARS = 500
 
 
-def _known_category(name: str) -> str:
-    if name not in CATEGORIES:
-        raise ValueError
-    return name
-
-
 FactId = Annotated[
     str, Field(max_length=15, pattern=f"^{ID_PATTERN}$"), must_be("the id of a fact")
 ]
 NamedId = Annotated[FactId, Path(alias="id", description="The id of the fact.")]
-Category = Annotated[
-    str,
-    AfterValidator(_known_category),
-    must_be(f"one of {', '.join(CATEGORIES)}"),
-    WithJsonSchema({"type": "string", "enum": list(CATEGORIES)}),
-]
+Category = Annotated[Literal[CATEGORIES], must_be(f"one of {', '.join(CATEGORIES)}")]  # type: ignore[valid-type]
 Name = Annotated[str, Field(max_length=_MAX_NAME_CHARS)]
 
 

@@ -45,9 +45,10 @@ _SAMPLE = 16_384  # vectors that the centre is computed from
 _REGROWTH = 4  # the centre is computed again when the space has grown by this factor
 
 _SPACE = "SELECT dimensions, vectors, coding, centre FROM spaces WHERE id = ?"
-_ALL = f"""
+ALL_VECTORS = f"""
     SELECT {text_in("id")}, vector, tail FROM vectors WHERE id BETWEEN {ids_in("?1")} ORDER BY id
 """  # noqa: S608 - our own column names
+"""Yields the text, the vector and the tail of all vectors of a space."""
 _ENDS = f"SELECT min(id), max(id) FROM vectors WHERE id BETWEEN {ids_in('?1')}"  # noqa: S608
 _SPREAD = """
     SELECT v.id, v.vector, v.tail FROM json_each(?) asked JOIN vectors v
@@ -130,7 +131,7 @@ def recode(connection: apsw.Connection, *, space: int) -> None:
     _, sample = columns(connection.execute(_SPREAD, (asked,)), dimensions=dimensions)
     centre = sample.mean(axis=0, dtype=np.float64).astype(np.float32)
     spread = np.abs(sample - centre).mean(axis=0)
-    rows = connection.execute(_ALL, (space,))
+    rows = connection.execute(ALL_VECTORS, (space,))
     for segment, part in enumerate(iter(lambda: list(itertools.islice(rows, SEGMENT)), [])):
         texts, whole = columns(part, dimensions=dimensions)
         entries, words = made(texts, whole, centre=centre, spread=spread)

@@ -16,8 +16,8 @@ import numpy as np
 
 from recollect.records import dataclass
 from recollect.stores.base import VectorPool
-from recollect.stores.sqlite.codes import CodeCache, coding_of, columns
-from recollect.stores.sqlite.rows import RowError, check_tails, ids_in, text_in, vector_id
+from recollect.stores.sqlite.codes import ALL_VECTORS, CodeCache, coding_of, columns
+from recollect.stores.sqlite.rows import RowError, check_tails, vector_id
 from recollect.stores.vectors import closest, dots, encode, hamming, signed_sums, top
 from recollect.types import ChunkKey
 
@@ -41,9 +41,6 @@ _SURE = 24  # best texts that have to be right
 _MARGIN = 3.0  # standard errors of an estimate that count as likely
 _FARTHEST = np.uint16(np.iinfo(np.uint16).max)
 
-_ALL = f"""
-    SELECT {text_in("id")}, vector, tail FROM vectors WHERE id BETWEEN {ids_in("?1")} ORDER BY id
-"""  # noqa: S608 - our own column names
 _OF_TEXTS = f"""
     SELECT asked.value, v.vector, v.tail FROM json_each(?2) asked
     JOIN vectors v ON v.id = {vector_id("?1", "asked.value")}
@@ -111,7 +108,7 @@ def _nearest_codes(
 def _closest_of_all(
     connection: apsw.Connection, *, space: int, vector: Vector, allowed: Mask | None
 ) -> Ranked:
-    texts, vectors = columns(connection.execute(_ALL, (space,)), dimensions=len(vector))
+    texts, vectors = columns(connection.execute(ALL_VECTORS, (space,)), dimensions=len(vector))
     cosines = dots(vectors, vector)
     if allowed is not None:
         inside = _inside(allowed, texts)
