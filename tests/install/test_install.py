@@ -472,7 +472,7 @@ def test_an_agent_whose_file_cannot_be_edited_keeps_no_other_waiting(install: In
 def test_on_a_machine_without_agents_nothing_is_done(install: Install) -> None:
     said = install.well("", PATH="/nowhere")
 
-    assert ("There is no agent to set up on this machine.\n", {}) == (said, install.files())
+    assert ("There is nothing to set up on this machine.\n", {}) == (said, install.files())
 
 
 @pytest.mark.parametrize(

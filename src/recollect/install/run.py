@@ -126,25 +126,17 @@ class Installer:
         """Whether this machine has the agent."""
         return self.agent.is_here(self.request)
 
-    def install(self, *, write: bool = True) -> Installed:
-        """Write the configuration, or with `write` False return what would be written.
+    def run(self, *, undo: bool = False, write: bool = True) -> Installed:
+        """Write the configuration, or remove what was written and nothing else.
+
+        Args:
+            undo: remove it.
+            write: False only returns what would be written.
 
         Raises:
             ConfigError: a file cannot be parsed, and no file was changed; or it cannot be written.
 
         """
-        return self._run(undo=False, write=write)
-
-    def undo(self, *, write: bool = True) -> Installed:
-        """Remove what was written, and nothing else.
-
-        Raises:
-            ConfigError: a file cannot be parsed or written.
-
-        """
-        return self._run(undo=True, write=write)
-
-    def _run(self, *, undo: bool, write: bool) -> Installed:
         request = replace(self.request, with_hooks=True) if undo else self.request
         targets = self.agent.files(request)
         files = tuple(self._plan(target, undo=undo) for target in targets)

@@ -84,17 +84,13 @@ def install_command(
     if trouble is not None:
         notify(trouble)
     if agent_name:
-        installed = _run(chosen[0], undo=undo, write=not only_print)
+        installed = chosen[0].run(undo=undo, write=not only_print)
         print_remarks(_remarks(installed))
         options.print(_json(installed), _text(installed))
         return
     if scope != "project" and not undo:
         chosen = [each for each in chosen if each.is_here]
     _install_all(options, chosen, undo=undo, write=not only_print, is_sure=yes)
-
-
-def _run(installer: Installer, *, undo: bool, write: bool) -> Installed:
-    return (installer.undo if undo else installer.install)(write=write)
 
 
 def _install_all(
@@ -108,7 +104,7 @@ def _install_all(
     """Show what would change, ask once, and change it."""
     plans = [plan for each in installers if (plan := _planned(each, undo=undo))]
     titles = ", ".join(plan.agent.title for plan in plans)
-    for plan in () if options.as_json else plans:
+    for plan in [] if options.as_json else plans:
         write_lines([(f"{plan.agent.title}:", "bold"), *_text(plan)])
     if plans and write and not is_sure:
         if not sys.stdin.isatty():
@@ -117,11 +113,9 @@ def _install_all(
         write = confirm(f"Change the files of {titles}?")
     if write:
         chosen = {plan.agent.name for plan in plans}
-        plans = [
-            _run(each, undo=undo, write=True) for each in installers if each.agent.name in chosen
-        ]
+        plans = [each.run(undo=undo) for each in installers if each.agent.name in chosen]
     if not plans:
-        sentence = "Nothing to undo." if undo else "There is no agent to set up on this machine."
+        sentence = "Nothing to undo." if undo else "There is nothing to set up on this machine."
     elif not write:
         sentence = f"Nothing was changed: {titles}."
     else:
@@ -134,7 +128,7 @@ def _install_all(
 def _planned(installer: Installer, *, undo: bool) -> Installed | None:
     """Return what would be changed; None if nothing would, or nothing can be."""
     try:
-        plan = _run(installer, undo=undo, write=False)
+        plan = installer.run(undo=undo, write=False)
     except ConfigError as error:  # a file to edit by hand keeps no other agent waiting
         notify(f"{installer.agent.title}: {error.message} {error.action}\n")
         return None
