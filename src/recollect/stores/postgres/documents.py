@@ -204,20 +204,13 @@ class PostgresDocuments(TenantTables):
 
     def superseded(self, scope: Scope) -> Sequence[SupersededFact]:
         with self._session.reading() as connection:
-            asked = self._session.kept.pop(_key_of(scope), None)
+            asked = self._session.kept.pop(key_of(scope), None)
             asked = asked or self._ask_superseded(connection, scope)
         return [SupersededFact(*row) for row in asked.fetchall()]
 
     def _ask_superseded(self, connection: Connection, scope: Scope) -> Cursor:
-        owner = (self._tenant, self._tenant)
-        values = (*owner, sorted(scope.audience), scope.as_of, scope.as_of)
+        values = (self._tenant, self._tenant, sorted(scope.audience), scope.as_of, scope.as_of)
         return run(connection, _SUPERSEDED, values)
-
-    def _ask_superseded_ahead(self, connection: Connection, scope: Scope) -> None:
-        """Ask for the superseded facts that the transaction will need next."""
-        key = _key_of(scope)
-        if key not in self._session.kept:
-            self._session.kept[key] = self._ask_superseded(connection, scope)
 
     def version(self) -> tuple[int, ...]:
         with self._session.reading() as connection:
@@ -271,31 +264,8 @@ class PostgresDocuments(TenantTables):
             return np.fromiter((row[0] for row in rows), dtype=np.int64)
 
 
-def _chunk_row(  # noqa: PLR0913 - the columns
-    tenant: str, key: int, owner: int, chunk: Chunk, *, length: int, bag: bytes
-) -> tuple[object, ...]:
-    return (
-        tenant,
-        key,
-        owner,
-        chunk.start_line,
-        chunk.end_line,
-        bytes.fromhex(chunk.digest),
-        length,
-        list(chunk.heading),
-        chunk.prefix,
-        bag,
-        chunk.text,
-        chunk.when,
-        chunk.speaker,
-        chunk.moment,
-        chunk.importance,
-        chunk.triggers,
-    )
-
-
-def _key_of(scope: Scope) -> Hashable:
-    """Return what superseded facts depend on."""
+def key_of(scope: Scope) -> Hashable:
+    """Return under what a transaction keeps the superseded facts that it has asked for."""
     return "superseded", scope.audience, scope.as_of
 
 
@@ -360,8 +330,11 @@ class _Changes:
         about = (source, document.path, document.digest, *stats, write.recipe, document.when)
         run(self.connection, _INSERT_DOCUMENT, (self.tenant, owner, *about))
         rows = [
-            _chunk_row(
-                self.tenant, key, owner, chunk, length=len(terms[0]), bag=term_counts.pack(terms)
+            (
+                *(self.tenant, key, owner, chunk.start_line, chunk.end_line),
+                *(bytes.fromhex(chunk.digest), len(terms[0]), list(chunk.heading), chunk.prefix),
+                *(term_counts.pack(terms), chunk.text, chunk.when, chunk.speaker, chunk.moment),
+                *(chunk.importance, chunk.triggers),
             )
             for key, chunk, terms in zip(keys, write.chunks, fields, strict=True)
         ]

@@ -163,13 +163,7 @@ def update(
 ) -> None:
     """Remove chunks from their pieces, and seal the tail if it has become too long.
 
-    Args:
-        connection: in the transaction that changed the chunks.
-        held: the rows of HELD, as of before.
-        gone: ids of the chunks that were removed.
-        chunks: how many the tenant has now.
-        tenant: whose.
-
+    `held` has the rows of HELD before the change, and there are so many chunks now.
     """
     if held and gone:
         run(connection, _REMOVE, (list(gone), tenant, max(gone), min(gone)))

@@ -17,7 +17,7 @@ from recollect.stores.postgres.connect import (
     shown,
     translated,
 )
-from recollect.stores.postgres.documents import ASKED, PostgresDocuments
+from recollect.stores.postgres.documents import ASKED, PostgresDocuments, key_of
 from recollect.stores.postgres.keyword import ask_pool
 from recollect.stores.postgres.rows import hidden_sql, scope_condition
 from recollect.stores.postgres.schema import TABLES, require_version, version_of
@@ -164,7 +164,7 @@ class PostgresStore(PostgresDocuments, PostgresVectors, Store):
                 limit=limit,
             )
             stored_spaces = run(connection, OWN_SPACES, (self._tenant,))
-            self._ask_superseded_ahead(connection, scope)
+            self._session.kept[key_of(scope)] = self._ask_superseded(connection, scope)
             reads = []
             if asked is not None:
                 vectors = [*map(VectorParameter, self._comparable(asked.vectors, table))]
