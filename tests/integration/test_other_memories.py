@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.support.commands import recollect_command
 
-from recollect import ConfigError, Memory
+from recollect import ConfigError, Memory, NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -169,16 +169,38 @@ def test_a_workspace_may_not_name_folders_outside_itself(
 
 
 def test_a_folder_named_like_the_home_is_not_taken_for_another_memory(
-    memory: Memory, write: Callable[[str, str], Path]
+    tmp_path: Path, environ: dict[str, str], notes: Path
 ) -> None:
-    write("memory/~/notes/MEMORY.md", "")
-    write("recollect.toml", 'extra_paths = ["~x"]\n')
-    write("~x/notes.md", "The parrot of the captain is called Bosun.\n")
+    del notes
+    file = tmp_path / "vault" / "~" / "notes" / "MEMORY.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("The parrot of the captain is called Bosun.\n", encoding="utf-8")
+    with Memory.open(tmp_path / "vault", environ=environ, settings=ALSO) as memory:
+        hit = memory.search("what is the parrot of the captain called")[0]
+        read = memory.get(hit.path).text
 
-    hit = memory.search("what is the parrot of the captain called")[0]
+    assert ("./~/notes/MEMORY.md", "") == (hit.path, hit.memory)
+    assert "The parrot of the captain is called Bosun." == read.strip()
 
-    assert hit.memory == ""
-    assert not hit.path.startswith("~/")
+
+def test_who_may_see_some_scopes_sees_no_others_in_other_memories(
+    workspace: Path, environ: dict[str, str], notes: Path
+) -> None:
+    with Memory.open(notes, environ=environ) as personal:
+        personal.facts.remember("Ada prefers the window seat.", scope="user:ada")
+        personal.sync()
+        [page] = [path for path in personal.paths() if "facts" in path]
+    asked = "which seat does Ada prefer"
+    seen = {}
+    for scope in ("user:ada", "user:ben"):
+        with Memory.open(workspace, environ=environ, settings=ALSO, scopes=[scope]) as memory:
+            seen[scope] = [hit.text for hit in memory.search(asked, scopes=[scope]).hits]
+            if scope == "user:ben":
+                with pytest.raises(NotFoundError):
+                    memory.get(f"~/notes/{page}")
+
+    assert "Ada prefers the window seat." in seen["user:ada"]
+    assert "Ada prefers the window seat." not in seen["user:ben"]
 
 
 def answer(workspace: Path, environ: dict[str, str], *arguments: str, stdin: str = "") -> Any:
