@@ -141,10 +141,6 @@ class Overview:
         """Return the documents whose passages mean what passages of this one mean.
 
         `scopes` adds facts besides the global ones.
-
-        Raises:
-            UsageError: `limit` is out of range.
-
         """
         _check(limit, name="limit", low=1, high=MAX_RELATED)
         scope = self._scope(scopes)

@@ -31,12 +31,7 @@ _ANY_ID = "x" * ID_CHARS
 
 
 def recall_block(results: Results, *, budget_tokens: int, form: RecallForm) -> Recalled:
-    """Return the block that shows these results within the budget.
-
-    Raises:
-        UsageError: the budget holds no block at all; the error names one that does.
-
-    """
+    """Return the block that shows these results within the budget."""
     found = results.hits if results.confident else ()
     worthy = tuple(hit for hit in found if not hit.superseded_by)
     if outdated := len(found) - len(worthy):

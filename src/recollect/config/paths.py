@@ -179,11 +179,6 @@ def _workspace_above(current: Path, places: Places | None) -> tuple[Path, bool]:
 
     Of several indexed folders the outermost counts: it holds the notes of the others, too, and a
     command that was first run in a subfolder left an index there.
-
-    Args:
-        current: where to start; the workspace if there is none.
-        places: where indexes are; None if their names do not tell their folders.
-
     """
     from recollect.config.checkouts import with_main  # noqa: PLC0415 - not needed for --help
 

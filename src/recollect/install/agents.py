@@ -67,13 +67,7 @@ class Launch:
         agent: str | None = None,
         config_file: Path | None = None,
     ) -> Launch:
-        """Return the command for a workspace.
-
-        Args:
-            started_as: `sys.argv[0]` of the running program.
-            environ: may hold variables that choose the memory.
-
-        """
+        """Return the command for a workspace."""
         options = ["-w", str(workspace)]
         options += ["--agent", agent] if agent else []
         options += ["--config", str(config_file.absolute())] if config_file else []
@@ -164,12 +158,7 @@ class InstallRequest:
         return None if self.scope is InstallScope.USER else self.project
 
     def place(self, *, user: Path, project: str | None) -> Path:
-        """Return the file for the scope.
-
-        Raises:
-            UsageError: the agent cannot be configured for that scope.
-
-        """
+        """Return the file for the scope."""
         if self.scope is InstallScope.USER:
             return user
         if project is None:
@@ -217,12 +206,7 @@ class AgentProgram:
         return sign.exists() or shutil.which(self.program or self.name, path=path) is not None
 
     def files(self, request: InstallRequest) -> tuple[AgentFile, ...]:
-        """Return the files to change, with the entries they should have.
-
-        Raises:
-            UsageError: the agent cannot be configured for that scope.
-
-        """
+        """Return the files to change, with the entries they should have."""
         launch = request.launch
         command, arguments = launch.server
         entry: dict[str, object] = {"type": "stdio"} if self.typed else {}

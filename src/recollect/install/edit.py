@@ -27,12 +27,7 @@ _INDENT = re.compile(r"\n([ \t]+)\S")
 
 
 def with_entries(text: str, target: AgentFile) -> str:
-    """Return the text with the entries.
-
-    Raises:
-        ValueError: the text cannot be edited safely.
-
-    """
+    """Return the text with the entries."""
     if target.syntax is Syntax.MARKDOWN:
         return _with_block(text, str(target.entries[0].value["text"]))
     if _has_all(text, target):
@@ -48,12 +43,7 @@ def with_entries(text: str, target: AgentFile) -> str:
 
 
 def without_entries(text: str, target: AgentFile) -> str:
-    """Return the text without the entries, and without objects and lists left empty by that.
-
-    Raises:
-        ValueError: the text cannot be edited safely.
-
-    """
+    """Return the text without the entries, and without objects and lists left empty by that."""
     if NAME not in text:
         return text
     if target.syntax is Syntax.MARKDOWN:
@@ -81,12 +71,7 @@ def snippet(target: AgentFile) -> str:
 
 
 def _with_block(text: str, block: str) -> str:
-    """Return a text with the block between our marks at its end; none if it is empty.
-
-    Raises:
-        ValueError: the marks are not one pair.
-
-    """
+    """Return a text with the block between our marks at its end; none if it is empty."""
     newline = _newline(text)
     if [text.count(_BEGIN), text.count(_END)] not in ([0, 0], [1, 1]):
         raise ValueError("its marks of Recollect are not one pair")

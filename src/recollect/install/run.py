@@ -96,12 +96,7 @@ class Installer:
         config_file: Path | None = None,
         environ: Mapping[str, str] | None = None,
     ) -> Installer:
-        """Find the workspace and the command to start; no file is read yet.
-
-        Raises:
-            WorkspaceError: there is no such folder.
-
-        """
+        """Find the workspace and the command to start; no file is read yet."""
         place = find_workspace(workspace, environ=environ)
         launch = Launch.find(
             place.folder,
@@ -127,16 +122,7 @@ class Installer:
         return self.agent.is_here(self.request)
 
     def run(self, *, undo: bool = False, write: bool = True) -> Installed:
-        """Write the configuration, or remove what was written and nothing else.
-
-        Args:
-            undo: remove it.
-            write: False only returns what would be written.
-
-        Raises:
-            ConfigError: a file cannot be parsed, and no file was changed; or it cannot be written.
-
-        """
+        """Write the configuration, or remove what was written and nothing else."""
         request = replace(self.request, with_hooks=True) if undo else self.request
         targets = self.agent.files(request)
         files = tuple(self._plan(target, undo=undo) for target in targets)
@@ -230,12 +216,7 @@ class Installer:
             raise ValueError("it is not UTF-8 text") from None
 
     def _real(self, file: Path) -> Path:
-        """Return what a file leads to.
-
-        Raises:
-            RefusedError: it leads out of the folder that it is in.
-
-        """
+        """Return what a file leads to."""
         boundary = self.request.boundary
         return file.resolve() if boundary is None else resolve_inside(file, boundary)
 

@@ -90,18 +90,9 @@ class OAuth(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, Ac
         password: str,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """Read the key, or make one.
+        """Read the key, or make one; a UsageError if programs cannot sign in at that address.
 
-        Args:
-            url: where programs reach the server: https://notes.example.
-            sign_ins: who is in.
-            path: what is protected below `url`.
-            password: lets a program in.
-            now: returns the time in seconds.
-
-        Raises:
-            UsageError: programs cannot sign in at that address.
-
+        `path` is what is protected below `url`, where programs reach the server.
         """
         parts = urlsplit(url)
         if not _is_safe(url) or parts.path.strip("/") or parts.query:
