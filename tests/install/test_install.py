@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import stat
@@ -455,6 +456,25 @@ def test_without_a_name_and_a_terminal_to_ask_on_nothing_is_written(install: Ins
 
     assert (2, before) == (done.returncode, install.files())
     assert "`--yes` changes the files without a question." in done.stderr
+
+
+@pytest.mark.parametrize(("said", "is_written"), [("y\n", True), ("n\n", False), ("\n", False)])
+def test_on_a_terminal_one_question_decides_about_all_of_them(
+    install: Install,
+    monkeypatch: pytest.MonkeyPatch,
+    said: str,
+    is_written: bool,  # noqa: FBT001
+) -> None:
+    before = four_agents(install)
+    terminal = io.StringIO(said)
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr("sys.stdin", terminal)
+    done = install("")
+
+    assert 0 == done.returncode
+    assert is_written is (before != install.files())
+    assert "Change the files of Claude Code, Codex, Gemini CLI, Zed?" in done.stdout + done.stderr
+    assert is_written is ("Nothing was changed" not in done.stdout)
 
 
 def test_an_agent_whose_file_cannot_be_edited_keeps_no_other_waiting(install: Install) -> None:
