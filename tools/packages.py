@@ -25,6 +25,7 @@ _SPDX = {
     "Apache Software License": "Apache-2.0",
     "BSD 3-Clause License": "BSD-3-Clause",
     "MIT License": "MIT",
+    "MIT, BSD": "BSD-3-Clause AND MIT",
     "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
 }
 """Names that packages use in place of an SPDX identifier."""

@@ -84,7 +84,6 @@ NOT_FOR_A_SEARCH = (
     "logging",
     "onnxruntime",
     "rich",
-    "snowballstemmer",
     "socket",
     "ssl",
     "tempfile",

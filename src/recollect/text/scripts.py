@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from Stemmer import Stemmer
 
 HAN_KANA = (
     "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3031-\u303c\u3041-\u30ff\u3105-\u312f\u31a0-\u31ff"
@@ -88,15 +90,16 @@ def stem(word: str) -> str:
     if len(word) < _MIN_STEMMED_CHARS or not word.isalpha():
         return word
     if word.isascii():
-        from recollect.text.english import stem_english  # noqa: PLC0415 - few commands stem
+        return str(_stemmer("english").stemWord(word))
+    return str(_stemmer("russian").stemWord(word)) if _CYRILLIC.fullmatch(word) else word
 
-        return stem_english(word)
-    if _CYRILLIC.fullmatch(word):
-        from snowballstemmer.russian_stemmer import RussianStemmer  # noqa: PLC0415 - 15 ms
 
-        # A new stemmer each time: they keep state while they work, and threads share this function.
-        return str(RussianStemmer().stemWord(word))
-    return word
+@cache
+def _stemmer(language: str) -> Stemmer:
+    """Return a stemmer, which threads may share: it does not let go of the interpreter."""
+    from Stemmer import Stemmer  # noqa: PLC0415 - few commands stem
+
+    return Stemmer(language, 0)  # `stem` keeps what it has stemmed
 
 
 def normalised(text: str) -> str:
