@@ -81,6 +81,8 @@ def commands(tmp_path: Path) -> list[list[str]]:
         ["doctor"],
         ["status", "--all"],
         ["eval", str(cases)],
+        ["search", "mooring", "--right", "1"],
+        ["tidy"],
         ["mcp"],
         ["install", "claude", "--scope", "user"],
         ["reset", "--yes"],

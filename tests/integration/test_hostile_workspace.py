@@ -274,7 +274,7 @@ def test_what_is_no_file_is_told_and_the_rest_is_found(
     ("name", "arguments"),
     [
         (".mcp.json", ["install", "claude", "--scope", "project"]),
-        (".claude/settings.json", ["install", "claude", "--scope", "project"]),
+        (".claude/settings.json", ["install", "claude", "--scope", "project", "--hooks"]),
         (".codex", ["install", "codex", "--scope", "project"]),
         (".vscode/mcp.json", ["install", "vscode"]),
         ("recollect.toml", ["config", "set", "--workspace-file", "fusion", "rrf"]),

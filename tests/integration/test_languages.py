@@ -188,7 +188,10 @@ def test_no_space_is_filled_while_its_background_is_not_known(
 ) -> None:
     """Without it, no search can tell what a vector's nearness means."""
     with monkeypatch.context() as patched:
-        patched.setattr(LocalProvider, "background", None)
+        without = property(
+            lambda _provider: None, lambda provider, known: vars(provider).update(background=known)
+        )
+        patched.setattr(LocalProvider, "background", without, raising=False)
         patched.setattr(embed, "measured", lambda *_given: None)  # out of time
         before = memory.sync()
         spaces = list(memory.parts.store.spaces())

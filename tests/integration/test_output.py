@@ -115,6 +115,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "server push": ((".", BAD),),
     "server worker": (("--once",),),
     "status": (("--deep",), ("--all",)),
+    "tidy": ((), (BAD,)),
     "server init": ((BAD,),),
     "server index": ((), (BAD,)),
     "server purge": (("memory", BAD),),
@@ -223,6 +224,7 @@ CALLS: dict[str, tuple[dict[str, object], ...]] = {
     "memory_search": ({"query": "boat"}, {"query": BAD, "path": BAD}, {"query": "boat", "x": BAD}),
     "memory_get": ({"path": NAME}, {"path": "memory/boat.md"}, {"path": HOSTILE}),
     "memory_remember": ({"text": f"The boat {HOSTILE} is old."}, {"text": "x", "scope": HOSTILE}),
+    "memory_feedback": ({"query": BAD, "citation": "memory/boat.md", "right": True},),
     "memory_forget": ({"id": HOSTILE},),
     "memory_status": ({}, {HOSTILE: HOSTILE}),
     "search": ({"query": "boat"}, {"query": HOSTILE}),
@@ -276,6 +278,7 @@ PAGES: dict[str, tuple[dict[str, str], ...]] = {
     "/api/documents": ({}, {"path": BAD}),
     "/api/timeline": ({},),
     "/api/map": ({},),
+    "/api/tidy": ({},),
     "/api/related": ({"path": NAME}, {"path": HOSTILE}),
 }
 """Parameters with which each address is asked."""

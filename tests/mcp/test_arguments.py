@@ -42,7 +42,7 @@ def argument_of(tool: Tool, name: str) -> Argument:
 
 
 def required(tool: Tool) -> dict[str, object]:
-    return {each.name: "x" for each in tool.arguments if each.is_required}
+    return {each.name: SAMPLES[each.type][0] for each in tool.arguments if each.is_required}
 
 
 @pytest.mark.parametrize(

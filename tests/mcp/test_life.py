@@ -68,7 +68,7 @@ def test_the_handshake_and_the_tools_do_not_wait_for_the_memory(
         listed = server.hear()
         server.process.kill()
 
-    assert 5 == len(listed["result"]["tools"])
+    assert 6 == len(listed["result"]["tools"])
 
 
 def test_instructions_name_the_memory(workspace: Path, plain: Mapping[str, str]) -> None:

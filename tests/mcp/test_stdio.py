@@ -148,7 +148,7 @@ def test_wrong_arguments_are_errors_that_a_model_can_mend(
 
         assert "has no argument 'minscor'" in unknown
         assert "Did you mean minScore?" in unknown
-        assert "source must be one of memory, sessions, facts, all" in source
+        assert "source must be one of memory, sessions, agents, facts, all" in source
         assert "query is empty" in await refusal("memory_search", query=" \u0000 ")
         assert "needs query" in await refusal("memory_search")
         assert "min score must be from 0 to 1" in await refusal(

@@ -57,7 +57,7 @@ OPERATIONS = (
     Operation("sessions import", ("sessions", "import", "{disk}/user/export")),
     Operation("sessions forget", ("sessions", "forget", "--yes", CONVERSATION), disk="imported"),
     Operation("config set", ("config", "set", "mmr.enabled", "false")),
-    Operation("install", ("install", "claude")),
+    Operation("install", ("install", "claude", "--hooks")),
     Operation("install --undo", ("install", "claude", "--undo"), disk="installed"),
     Operation("reset", ("reset", "--yes")),
     Operation("verify", ("doctor", "--verify")),
@@ -119,7 +119,7 @@ class Disks:
             self._edit()
         elif name == "installed":
             self.restore("indexed")
-            self._done("install", "claude")
+            self._done("install", "claude", "--hooks")
         elif name == "imported":
             self.restore("indexed")
             self._done("sessions", "import", f"{self.disk}/user/export")

@@ -81,6 +81,7 @@ COMMANDS: dict[tuple[str, ...], list[list[str]]] = {
     ("sessions", "import"): [[], ["sessions"]],
     ("sessions", "list"): [[]],
     ("status",): [[], ["--all"]],
+    ("tidy",): [[]],
     ("server", "init"): [[NO_SERVER]],
     ("server", "index"): [[NO_SERVER]],
     ("server", "purge"): [["memory", "memory/lamp.md"]],

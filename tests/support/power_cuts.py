@@ -28,7 +28,7 @@ COMMANDS = (
     ("config", "set", "mmr.enabled", "false"),
     ("facts", "forget", "{Mondays}"),
     ("sessions", "import", "{disk}/user/export"),
-    ("install", "claude"),
+    ("install", "claude", "--hooks"),
     ("index",),
     ("install", "claude", "--undo"),
     ("remember", "The crane lifts ten tons", "--category", "fact"),
