@@ -74,14 +74,6 @@ def test_the_order_of_keys_does_not_matter(path: Path, content: bytes) -> None:
     assert SAID == read(path, content)
 
 
-def test_the_vocabulary_is_not_read_when_all_is_known(path: Path) -> None:
-    endless = pair("tokenizer.ggml.tokens", ARRAY, array(TEXT, 262_144, b""))
-
-    header = read(path, head(ARCHITECTURE, CONTEXT, DIMENSIONS, POOLING, TOKENIZER, endless))
-
-    assert 262_144 == header.vocabulary
-
-
 def test_a_model_may_say_little(path: Path) -> None:
     header = read(path, head(ARCHITECTURE))
 

@@ -1,13 +1,14 @@
-"""Reads the header of a GGUF file in milliseconds, without llama.cpp.
+"""Reads the header of a GGUF file without llama.cpp.
 
 Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md. A file is untrusted: nothing is
-read or skipped beyond the file's size or the longest header.
+read beyond the file's end or the longest header.
 """
 
 from __future__ import annotations
 
+import mmap
 import struct
-from typing import TYPE_CHECKING, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from recollect.errors import ModelUnavailableError
 from recollect.providers.models.manifest import ENGLISH_PIECES
@@ -17,28 +18,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-Value: TypeAlias = "str | int | float | bool | None"
+T = TypeVar("T")
+Value: TypeAlias = "str | int | float | bool"
 
 _MAGIC = b"GGUF"
 _VERSIONS = (2, 3)  # version 1, with 32-bit counts, was in use for a few weeks only
 _LONGEST_HEADER_BYTES = 1 << 26  # a vocabulary of 260,000 pieces needs a tenth of it
-
-_FIXED = {
-    0: struct.Struct("<B"),
-    1: struct.Struct("<b"),
-    2: struct.Struct("<H"),
-    3: struct.Struct("<h"),
-    4: struct.Struct("<I"),
-    5: struct.Struct("<i"),
-    6: struct.Struct("<f"),
-    7: struct.Struct("<?"),
-    10: struct.Struct("<Q"),
-    11: struct.Struct("<q"),
-    12: struct.Struct("<d"),
-}
+_CUT_OFF = "its header is cut off or endless"
+_FORMS = dict(enumerate("BbHhIif?")) | {10: "Q", 11: "q", 12: "d"}
+"""Types of numbers, as `struct` names them."""
 _TEXT = 8
 _ARRAY = 9
-_VOCABULARY = "tokenizer.ggml.tokens"
 
 _NO_POOLING = 0
 _RANK_POOLING = 4
@@ -82,123 +72,91 @@ def read_header(path: Path) -> GgufHeader:
     action = "Set local.model_path to a GGUF file of an embedding model, or download it again."
     try:
         with path.open("rb") as stream:
-            return _header(_HeaderReader(stream, path.stat().st_size).metadata())
+            length = min(path.stat().st_size, _LONGEST_HEADER_BYTES)
+            if not length:
+                raise _MalformedError(_CUT_OFF)
+            with mmap.mmap(stream.fileno(), length, access=mmap.ACCESS_READ) as content:
+                return _header(_HeaderReader(content).metadata())
     except OSError as error:
         reason = error.strerror or str(error)
         raise ModelUnavailableError(f"{path} cannot be read ({reason}).", action=action) from error
-    except _MalformedError as error:
+    except (_MalformedError, struct.error, OverflowError) as error:
+        reason = str(error) if isinstance(error, _MalformedError) else _CUT_OFF
         raise ModelUnavailableError(
-            f"{path} is not a usable GGUF model: {error}.", action=action
+            f"{path} is not a usable GGUF model: {reason}.", action=action
         ) from error
 
 
-def _header(metadata: Mapping[str, Value]) -> GgufHeader:
-    architecture = _text(metadata, "general.architecture")
+def _header(said: Mapping[str, Value]) -> GgufHeader:
+    def value_of(kind: type[T], key: str) -> T | None:
+        value = said.get(key)
+        return value if isinstance(value, kind) else None
+
+    architecture = value_of(str, "general.architecture")
     if not architecture:
         raise _MalformedError("it does not name its architecture")
     return GgufHeader(
         architecture=architecture,
-        name=_text(metadata, "general.name"),
-        context_tokens=_count(metadata, f"{architecture}.context_length"),
-        dimensions=_count(metadata, f"{architecture}.embedding_length_out")
-        or _count(metadata, f"{architecture}.embedding_length"),
-        pooling=_count(metadata, f"{architecture}.pooling_type"),
-        tokenizer=_text(metadata, "tokenizer.ggml.model"),
-        vocabulary=_count(metadata, _VOCABULARY) or 0,
+        name=value_of(str, "general.name"),
+        context_tokens=value_of(int, f"{architecture}.context_length"),
+        dimensions=value_of(int, f"{architecture}.embedding_length_out")
+        or value_of(int, f"{architecture}.embedding_length"),
+        pooling=value_of(int, f"{architecture}.pooling_type"),
+        tokenizer=value_of(str, "tokenizer.ggml.model"),
+        vocabulary=value_of(int, "tokenizer.ggml.tokens") or 0,
     )
-
-
-def _is_enough(metadata: Mapping[str, Value]) -> bool:
-    header = _header(metadata) if "general.architecture" in metadata else None
-    return header is not None and None not in (
-        header.context_tokens,
-        header.dimensions,
-        header.pooling,
-        header.tokenizer,
-    )
-
-
-def _text(metadata: Mapping[str, Value], key: str) -> str | None:
-    value = metadata.get(key)
-    return value if isinstance(value, str) else None
-
-
-def _count(metadata: Mapping[str, Value], key: str) -> int | None:
-    value = metadata.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 class _HeaderReader:
-    """Reads values one after the other, never beyond the end of the file."""
+    """Reads values one after the other; `struct` refuses to read beyond the end."""
 
-    def __init__(self, stream: BinaryIO, size_bytes: int) -> None:
-        self._stream = stream
-        self._left_bytes = min(size_bytes, _LONGEST_HEADER_BYTES)
+    def __init__(self, content: mmap.mmap) -> None:
+        self._content = content
+        self._at = 0
 
     def metadata(self) -> dict[str, Value]:
-        """Return keys and values; the value of an array is its length.
-
-        Reading stops at the vocabulary, up to 300,000 texts that are not needed here, unless a
-        needed key has not come yet. Writers usually put these keys first, but need not.
-        """
+        """Return keys and values; the value of an array is its length."""
         if self._take(len(_MAGIC)) != _MAGIC:
             raise _MalformedError("it does not start with GGUF")
-        version = self._number(4)
+        version = self._number("I")
         if version not in _VERSIONS:
             raise _MalformedError(f"its version {version} is not one of {_VERSIONS}")
-        self._number(10)  # the number of tensors
-        count = self._number(10)
-        found: dict[str, Value] = {}
-        for _ in range(count):
-            key, kind = self._text(), self._number(4)
-            if key == _VOCABULARY and kind == _ARRAY and _is_enough(found):
-                self._number(4)  # the type of the pieces
-                return {**found, key: self._number(10)}
-            found[key] = self._value(kind)
+        self._number("Q")  # the number of tensors
+        count = self._number("Q")
+        found = {self._text(): self._value(self._number("I")) for _ in range(count)}
+        if self._at > len(self._content):
+            raise _MalformedError(_CUT_OFF)
         return found
 
     def _value(self, kind: int) -> Value:
         if kind == _TEXT:
             return self._text()
         if kind == _ARRAY:
-            return self._array()
-        form = _FIXED.get(kind)
-        if form is None:
+            return self._array(self._number("I"), self._number("Q"))
+        if kind not in _FORMS:
             raise _MalformedError(f"it has a value of the unknown type {kind}")
-        value: Value = form.unpack(self._take(form.size))[0]
-        return value
+        return self._number(_FORMS[kind])
 
-    def _array(self) -> int:
+    def _array(self, kind: int, count: int) -> int:
         """Skip an array; return the count of its elements."""
-        kind, count = self._number(4), self._number(10)
         if kind == _TEXT:
             for _ in range(count):
-                self._skip(self._number(10))
-        elif kind in _FIXED:
-            self._skip(_FIXED[kind].size * count)
+                length = self._number("Q")
+                self._at += length
+        elif kind in _FORMS:
+            self._at += struct.calcsize(_FORMS[kind]) * count
         else:
             raise _MalformedError(f"it has an array of the unknown type {kind}")
         return count
 
     def _text(self) -> str:
-        return self._take(self._number(10)).decode("utf-8", "replace")
+        return self._take(self._number("Q")).decode("utf-8", "replace")
 
-    def _number(self, kind: int) -> int:
-        form = _FIXED[kind]
-        return int(form.unpack(self._take(form.size))[0])
+    def _number(self, form: str) -> int:
+        [value] = struct.unpack_from(f"<{form}", self._content, self._at)
+        self._at += struct.calcsize(form)
+        return value  # type: ignore[no-any-return]  # or a float, of which none is needed
 
     def _take(self, count: int) -> bytes:
-        self._spend(count)
-        taken = self._stream.read(count)
-        if len(taken) != count:
-            raise _MalformedError("its header is cut off or endless")
-        return taken
-
-    def _skip(self, count: int) -> None:
-        self._spend(count)
-        self._stream.seek(count, 1)
-
-    def _spend(self, count: int) -> None:
-        self._left_bytes -= count
-        if self._left_bytes < 0:
-            raise _MalformedError("its header is cut off or endless")
+        self._at += count
+        return self._content[self._at - count : self._at]
