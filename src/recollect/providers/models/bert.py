@@ -67,10 +67,7 @@ class WordPiece:
 
     def ids(self, text: str) -> list[int]:
         """Return the ids of a text, without control tokens and of any length."""
-        found: list[int] = []
-        for word in _words(text):
-            found.extend(self._word_ids(word))
-        return found
+        return [number for word in _words(text) for number in self._word_ids(word)]
 
     def words(self, text: str) -> list[tuple[str, tuple[int, ...]]]:
         """Return the words of a text, each with its ids."""

@@ -73,14 +73,12 @@ def read_header(path: Path) -> GgufHeader:
     try:
         with path.open("rb") as stream:
             length = min(path.stat().st_size, _LONGEST_HEADER_BYTES)
-            if not length:
-                raise _MalformedError(_CUT_OFF)
             with mmap.mmap(stream.fileno(), length, access=mmap.ACCESS_READ) as content:
                 return _header(_HeaderReader(content).metadata())
     except OSError as error:
         reason = error.strerror or str(error)
         raise ModelUnavailableError(f"{path} cannot be read ({reason}).", action=action) from error
-    except (_MalformedError, struct.error, OverflowError) as error:
+    except (_MalformedError, struct.error, OverflowError, ValueError) as error:
         reason = str(error) if isinstance(error, _MalformedError) else _CUT_OFF
         raise ModelUnavailableError(
             f"{path} is not a usable GGUF model: {reason}.", action=action
