@@ -99,12 +99,6 @@ _NOT_WITHIN = r"(?<![-\w.,:])"
 _YEAR = r"(?P<year>(?:19|20)[0-9]{2})"
 _NUMBERED_MONTH = r"(?P<number>1[0-2]|0?[1-9])"
 _YEAR_AND_MONTH = rf"{_NOT_WITHIN}{_YEAR}-{_NUMBERED_MONTH}(?![-\w]|\.[0-9])"
-_SIGNS = {"yesterday", "today", "tonight", "tomorrow", "ago", "last", "past", "previous", "next"}
-_SIGNS |= {"this", *_WEEKDAYS, *_MONTHS}
-"""Words of which every reading in Latin letters needs one, unless it has the number of a month."""
-_EASTERN_SIGNS = frozenset("天日い周週期月제늘주달월일")
-_LATIN_WORD = re.compile("[A-Za-z]+")
-_HYPHENATED_YEAR = re.compile("(?:19|20)[0-9]{2}-")
 _MOST_WORDS = 24
 """Words of a question for this week or month: a longer message says it in passing."""
 
@@ -123,8 +117,6 @@ def window(text: str, *, today: date) -> Window | None:
 
 
 def _read(text: str, *, today: date) -> Window | None:
-    if not _may_name_days(text):
-        return None
     for pattern, reading in _READINGS:
         for found in pattern.finditer(text):
             if (days := reading(found, today)) is None:
@@ -135,15 +127,6 @@ def _read(text: str, *, today: date) -> Window | None:
             is_relative = reading not in _NAMED and not days.is_ahead
             return replace(days, said=found[0], said_at=found.start()) if is_relative else days
     return None
-
-
-def _may_name_days(text: str) -> bool:
-    """Return whether a text has a word, character or number that any reading needs."""
-    return (
-        any(word.lower() in _SIGNS for word in _LATIN_WORD.findall(text))
-        or _HYPHENATED_YEAR.search(text) is not None
-        or not _EASTERN_SIGNS.isdisjoint(text)
-    )
 
 
 def _is_open_ended(found: re.Match[str]) -> bool:

@@ -53,11 +53,6 @@ _PHRASES: tuple[tuple[re.Pattern[str], str], ...] = (
     (_german(r"(?:nächste|kommende)[mnrs]?\s+{name}"), "next {}"),
     (_french(r"{name}\s+prochaine?"), "next {}"),
 )
-_SIGNS = (
-    *("gestern", "heute", "letzte", "vorige", "vergangene", "diese", "nächste", "kommende"),
-    *("hier", "aujourd", "dernier", "dernière", "passé", "ce ", "cette ", "prochain"),
-)
-"""Every phrase contains one of these; most questions contain none."""
 _HIER = _french("hier")
 _IS_FRENCH = re.compile(
     r"\b(?:(?:[JjDdLl]|[Qq]u)['’]|de hier\b"
@@ -68,9 +63,6 @@ _IS_FRENCH = re.compile(
 
 def in_english(text: str) -> tuple[int, int, str] | None:
     """Return where the first date words of another language are, and the same in English."""
-    lowered = " ".join(text.lower().split())
-    if not any(sign in lowered for sign in _SIGNS):
-        return None
     for pattern, english in _PHRASES:
         if found := pattern.search(text):
             name = found.groupdict().get("name")

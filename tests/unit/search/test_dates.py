@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from datetime import date
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
 from tests.support.notes import put_document
 
 from recollect.search.answer import search
 from recollect.search.options import SearchOptions
 from recollect.stores.ram import RamStore
-from recollect.text import date_words, foreign_dates
 from recollect.text.date_words import Window, asks_for_days, first_day, window
 from recollect.text.terms import query_terms
 from recollect.types import Chunk, Document, Leg, Query, Results, SourceKind, Stat, digest_of
@@ -369,25 +365,3 @@ def test_days_are_found_beside_any_letters(text: str) -> None:
 def test_letters_that_only_look_alike_make_no_date(text: str) -> None:
     assert window(text, today=TODAY) is None
     assert first_day(text, today=TODAY) is None
-
-
-@given(st.data())
-def test_what_no_reading_can_match_is_told_beforehand(data: st.DataObject) -> None:
-    patterns = [each for each, _ in date_words._READINGS]
-    text = data.draw(st.from_regex(re.compile(*spelled(data.draw(st.sampled_from(patterns))))))
-
-    assert date_words._may_name_days(text)
-
-
-@given(st.data())
-def test_what_is_in_no_other_language_is_told_beforehand(data: st.DataObject) -> None:
-    patterns = [*(each for each, _ in foreign_dates._PHRASES), foreign_dates._HIER]
-    chosen = data.draw(st.sampled_from(patterns))
-    text = data.draw(st.from_regex(re.compile(*spelled(chosen))))
-    assume(chosen is not foreign_dates._HIER or foreign_dates._IS_FRENCH.search(text))
-
-    assert foreign_dates.in_english(text)
-
-
-def spelled(pattern: re.Pattern[str]) -> tuple[str, int]:
-    return pattern.pattern, pattern.flags
