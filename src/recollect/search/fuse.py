@@ -76,16 +76,10 @@ def by_minmax(leg: LegScores) -> Floats:
     return scaled
 
 
-def by_saturation(leg: LegScores) -> Floats:
-    """Return b/(1 + b): absolute, slow to reach 1."""
-    return leg.raw / (1.0 + leg.raw)
-
-
 NORMALISERS: dict[str, Callable[[LegScores], Floats]] = {
     "rank": by_rank,
     "sigmoid": by_sigmoid,
     "minmax": by_minmax,
-    "saturating": by_saturation,
 }
 
 

@@ -20,7 +20,7 @@ from recollect.text.setting import (
 CALIBRATED = "calibrated"
 FUSION_NAMES = (CALIBRATED, "weighted", "rrf")
 """Names of the formulas in `search.fuse`."""
-NORMALISER_NAMES = ("rank", "sigmoid", "minmax", "saturating")
+NORMALISER_NAMES = ("rank", "sigmoid", "minmax")
 """Names of the scales of the keyword leg that `weighted` knows."""
 HYDE = "hyde"
 """Names a missing made-up answer in `degraded`."""

@@ -6,7 +6,6 @@ the chance that a collision changes a count is about one in a million, and it mo
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
 from itertools import repeat
 from typing import TYPE_CHECKING
@@ -29,7 +28,6 @@ ENTRY_BYTES = _ENTRY.itemsize
 """Bytes per distinct term in a bag."""
 _MAX_COUNT = 255  # a count is one byte; BM25 saturates long before
 _MAX_CACHED_WORDS = 1 << 16
-_FEW = 8  # looking up one word costs as much as counting eight
 
 
 def field_terms(chunk: Chunk) -> tuple[list[str], ...]:
@@ -46,13 +44,8 @@ def pack(fields: Sequence[Sequence[str]]) -> bytes:
     bag = np.zeros(len(distinct), dtype=_ENTRY)
     bag["term"] = np.fromiter(map(_HASHES.__getitem__, distinct), np.uint32, len(distinct))
     for field, words in enumerate(counted):
-        column = bag["counts"][:, field]
-        if len(words) * _FEW <= len(distinct):  # headings and paths: look up these words alone
-            for word, found in words.items():
-                column[bisect_left(distinct, word)] = min(found, _MAX_COUNT)
-        else:
-            counts = np.fromiter(map(words.get, distinct, repeat(0)), np.int64, len(distinct))
-            np.minimum(counts, _MAX_COUNT, out=column, casting="unsafe")
+        counts = np.fromiter(map(words.get, distinct, repeat(0)), np.int64, len(distinct))
+        np.minimum(counts, _MAX_COUNT, out=bag["counts"][:, field], casting="unsafe")
     return bag.tobytes()
 
 

@@ -25,29 +25,19 @@ def check_vectors(
     vectors: Vectors, *, count: int, dimensions: int, words: Sequence[bytes] | None = None
 ) -> None:
     """Reject vectors and word codes that would corrupt a space."""
+    width = code_bytes(dimensions)
     if vectors.shape != (count, dimensions):
         problem = f"vectors of shape {vectors.shape} instead of {(count, dimensions)}"
     elif not np.isfinite(vectors).all():
         problem = "values that are not finite numbers"
     elif count and np.abs(np.linalg.norm(vectors, axis=1) - 1).max() > _UNIT_TOLERANCE:
         problem = "vectors that are not of unit length"
+    elif words and (len(words) != count or any(len(codes) % width for codes in words)):
+        problem = "word codes of the wrong length"
     else:
-        if words:
-            _check_words(words, count=count, dimensions=dimensions)
         return
     raise VectorsRejectedError(
         f"The embedding provider returned {problem}.",
-        action="Check the provider's model and dimensions. Nothing was stored.",
-    )
-
-
-def _check_words(words: Sequence[bytes], *, count: int, dimensions: int) -> None:
-    """Reject word codes that do not have one bit per dimension; a text may have none."""
-    width = code_bytes(dimensions)
-    if len(words) == count and not any(len(codes) % width for codes in words):
-        return
-    raise VectorsRejectedError(
-        "The embedding provider returned word codes of the wrong length.",
         action="Check the provider's model and dimensions. Nothing was stored.",
     )
 

@@ -19,16 +19,8 @@ import re
 import unicodedata
 from functools import lru_cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
-from recollect.records import dataclass
 from recollect.text.terminal import INVISIBLE, LONE_SURROGATES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    Edit = tuple[int, int, str]
-    """(start, end, replacement) of an edit of a text."""
 
 TAGS = (
     # Blocks of programs that recall memory or remind the model of something
@@ -79,29 +71,14 @@ _SLASH = r"(?:/\s*)?"
 _ANGLE = "\u2039"  # ‹, which is no compatibility form of <
 
 
-@dataclass(frozen=True, slots=True)
-class Marker:
-    """A kind of marker; the first group of the pattern is what gets replaced."""
-
-    pattern: re.Pattern[str]
-    replacement: str
-    """Replacement, with {0} for what was there."""
-
-    def edits(self, folded: str) -> Iterator[Edit]:
-        """Yield what to change in a text, given with look-alikes as ASCII."""
-        for found in self.pattern.finditer(folded):
-            start, end = found.span(1)
-            yield start, end, self.replacement.format(folded[start:end])
-
-
 def _either(names: tuple[str, ...]) -> str:
     # Longest first: an alternation takes the first that matches.
     ordered = sorted(names, key=len, reverse=True)
     return "|".join(name.replace("-", r"[-_\s]*") for name in ordered)
 
 
-def _marker(pattern: str, replacement: str) -> Marker:
-    return Marker(re.compile(pattern, re.IGNORECASE | re.MULTILINE), replacement)
+def _marker(pattern: str, replacement: str) -> tuple[re.Pattern[str], str]:
+    return re.compile(pattern, re.IGNORECASE | re.MULTILINE), replacement
 
 
 MARKERS = (
@@ -124,7 +101,7 @@ MARKERS = (
     _marker(rf"^[ \t]*(\b(?:{'|'.join(ROLES)}))[ \t]*:(?![\w.-]+$)", "({0})"),
     _marker(rf"^[ \t]*\#{{1,6}}[ \t]*(\b(?:{'|'.join(HEADED_ROLES)}))[ \t]*:", "({0})"),
 )
-
+"""What markers look like, and what replaces the first group, with {0} for what was there."""
 
 OWN_BLOCK = "recollect-memory"
 """Tag around what Recollect injects; the same tag is removed from transcripts."""
@@ -160,7 +137,11 @@ def neutralised(text: str) -> str:
     text = _COMMENT_START.sub(r"\1! --", text)
     text = _COMMENT_END.sub(r"--\1 \2", text)
     folded = _folded(text)
-    edits = sorted(edit for marker in MARKERS for edit in marker.edits(folded))
+    edits = sorted(
+        (*found.span(1), replacement.format(found[1]))
+        for pattern, replacement in MARKERS
+        for found in pattern.finditer(folded)
+    )
     parts: list[str] = []
     reached = 0
     for start, end, replacement in edits:

@@ -16,7 +16,6 @@ from recollect.search.fuse import (
     FUSIONS,
     by_minmax,
     by_rank,
-    by_saturation,
     by_sigmoid,
     fuse,
 )
@@ -124,12 +123,8 @@ def test_minmax_text_scores_span_the_result_set() -> None:
     assert [1.0] == by_minmax(keyword(4.2)).tolist()
 
 
-def test_saturating_text_scores_are_b_over_one_plus_b() -> None:
-    assert [0.75, 0.5] == pytest.approx(by_saturation(keyword(3.0, 1.0)).tolist())
-
-
 def test_three_keyword_matches_get_three_scores_in_the_right_order() -> None:
-    for normaliser in ("rank", "sigmoid", "minmax", "saturating"):
+    for normaliser in ("rank", "sigmoid", "minmax"):
         options = FusionOptions(fusion="weighted", text_normaliser=normaliser)
         scores = fuse({KEYWORD: keyword(4.2, 2.1, 0.5)}, options=options).scores.tolist()
 
