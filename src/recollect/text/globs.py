@@ -34,7 +34,7 @@ def matches(path: str, pattern: str) -> bool:
     everything below. A pattern without any other slash matches the name at any depth; a leading
     slash anchors it at the top.
     """
-    return fits(path.removeprefix("./").split("/"), _compiled(pattern))
+    return matcher(pattern)(path)
 
 
 def is_literal(part: str) -> bool:
@@ -47,37 +47,25 @@ def escaped(path: str) -> str:
     return "/" + _SIGN.sub(r"[\g<0>]", path)
 
 
+@lru_cache(maxsize=_CACHED_PATTERNS)
 def matcher(pattern: str) -> Callable[[str], bool]:
-    """Return `matches` for one pattern; a path without any sign is compared as a string."""
-    parts = _parts(pattern)
-    whole = "/".join(parts)
-    if all(map(is_literal, parts)):
-        return lambda path: path.removeprefix("./") == whole
-    return lambda path: matches(path, pattern)
-
-
-def matches_of(paths: Sequence[str], pattern: str) -> list[bool]:
-    """Return `matches` of each path. Literal folders and bare names are compared as strings."""
+    """Return `matches` for one pattern; its literal folders are compared as strings."""
     parts = _parts(pattern)
     literal = list(itertools.takewhile(is_literal, parts[:-1]))
     start = "".join(f"{part}/" for part in literal)
-    rest = _compiled(pattern)[len(literal) :]
-    cut = len(start)
-    plain = [path.removeprefix("./") for path in paths]
-    begins = [path.startswith(start) for path in plain]
-    if parts[len(literal) :] == _EVERYTHING_BELOW:
-        return begins
-    match rest:
-        case (None, re.Pattern() as name):
-            return [
-                fine and name.match(path[path.rfind("/", cut) + 1 or cut :]) is not None
-                for fine, path in zip(begins, plain, strict=True)
-            ]
-    if parts[-1] == "*":  # any name: the folder decides
-        plain = [path[: path.rfind("/") + 1] for path in plain]
-    below = {path for fine, path in zip(begins, plain, strict=True) if fine}
-    found = {path: fits(path[cut:].split("/"), rest) for path in below}
-    return [fine and found[path] for fine, path in zip(begins, plain, strict=True)]
+    rest = compile_glob(pattern)[len(literal) :]
+    is_whole = parts[len(literal) :] == _EVERYTHING_BELOW
+    is_name = parts[len(literal) : -1] == ["**"]  # at any depth
+
+    def is_match(path: str) -> bool:
+        path = path.removeprefix("./")
+        if is_whole or not path.startswith(start):
+            return path.startswith(start)
+        return fits(
+            [path[path.rfind("/") + 1 :]] if is_name else path[len(start) :].split("/"), rest
+        )
+
+    return is_match
 
 
 def fits(parts: Sequence[str], compiled: CompiledGlob) -> bool:
@@ -121,9 +109,6 @@ def _parts(pattern: str) -> list[str]:
     if parts[-1] == "**":
         parts.append("*")  # everything below a folder, not the folder itself
     return parts
-
-
-_compiled = lru_cache(maxsize=_CACHED_PATTERNS)(compile_glob)
 
 
 MAX_RULES = 1000

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.text.globs import matcher, matches, matches_of
+from recollect.text.globs import compile_glob, fits, matches
 
 PATHS = st.lists(st.sampled_from(["a", "b", "/", ".", "./", "a/b"]), max_size=8).map("".join)
 PATTERNS = st.lists(
@@ -12,10 +12,11 @@ PATTERNS = st.lists(
 ).map("".join)
 
 
-@given(paths=st.lists(PATHS, max_size=4), pattern=PATTERNS)
-def test_many_paths_match_as_each_of_them_does(paths: list[str], pattern: str) -> None:
-    assert [matches(path, pattern) for path in paths] == matches_of(paths, pattern)
-    assert [matches(path, pattern) for path in paths] == list(map(matcher(pattern), paths))
+@given(path=PATHS, pattern=PATTERNS)
+def test_literal_folders_match_as_the_parts_of_a_pattern_do(path: str, pattern: str) -> None:
+    parts = path.removeprefix("./").split("/")
+
+    assert fits(parts, compile_glob(pattern)) == matches(path, pattern)
 
 
 @pytest.mark.parametrize(

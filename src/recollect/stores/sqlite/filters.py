@@ -17,7 +17,7 @@ from recollect.records import dataclass
 from recollect.stores.postings import holders
 from recollect.stores.sqlite.rows import hidden_sql, phrase_fields
 from recollect.stores.sqlite.segments import ids_of, places_in, segments
-from recollect.text.globs import matches_of
+from recollect.text.globs import matcher
 from recollect.text.phrases import contains_all
 from recollect.text.tags import has_tag, tags_whole_document
 
@@ -166,7 +166,7 @@ class Filter:
             wanted = scope.source.value
             yield _spread(segment, [own == wanted for own in segment.names("sources")])
         if scope.path is not None:
-            yield _spread(segment, matches_of(segment.names("paths"), scope.path))
+            yield _spread(segment, list(map(matcher(scope.path), segment.names("paths"))))
         for tag in scope.tags:
             yield _marked(segment, self._with_tag(tag))
 
