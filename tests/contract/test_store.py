@@ -1144,7 +1144,7 @@ def test_embedded_chunks_are_known_by_key_and_come_with_their_vectors(store: Sto
     assert 3 == len(store.embedded(SPACE, scope=Scope()))
     assert [] == store.embedded(OTHER, scope=Scope()).tolist()
     assert [keys[1], keys[0]] == list(loaded.keys)
-    assert ["cherry", "apple"] == list(loaded.texts)
+    assert ["cherry", "apple"] == [each.text for each in loaded.chunks]
     assert np.allclose(np.stack([unit(3, 4), unit(1)]), loaded.vectors)
 
 

@@ -66,7 +66,7 @@ def answers(store: Store, scope: Scope) -> list[object]:
         question = ["w0", "w1", "w2", *chance.choice(WORDS[30:], 4, replace=False).tolist()]
         pool = keyword_pool(store, question, scope=scope, limit=POOL, stop={"w0"})
         loaded = store.load(pool.keys, terms=question, fingerprint=None)
-        found.append((pool.corpus, list(zip(loaded.paths, loaded.start_lines, strict=True))))
+        found.append((pool.corpus, [(each.path, each.start_line) for each in loaded.chunks]))
     return found
 
 

@@ -99,7 +99,7 @@ def is_confident(probability: float, ranking: Ranking) -> bool:
 def _is_of_the_day(evidence: Evidence, best: int) -> bool:
     """Return whether a note of the day that was asked for was found, whatever it says."""
     question = evidence.question
-    is_dated = question.days is not None and question.days.holds(evidence.loaded.days[best])
+    is_dated = question.days is not None and question.days.holds(evidence.loaded.chunks[best].when)
     return is_dated and question.wants_days and not question.absent
 
 

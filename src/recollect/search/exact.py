@@ -40,8 +40,7 @@ def exactness(
         held += counts[:, _BODY_OR_HEADING].any(axis=1)
         named += counts[:, _PATH] > 0
     asked = fold(text)
-    of_path = {path: _specificity(asked, path) for path in set(loaded.paths)}
-    specificity = np.array([of_path[path] for path in loaded.paths], dtype=int)
+    specificity = np.array([_specificity(asked, each.path) for each in loaded.chunks], dtype=int)
     tiers = held + _best_of_each_file(named, loaded, scores)
     whole = _best_of_each_file(specificity, loaded, scores)
     return np.where(whole > 0, whole + len(words.identifiers) + 1, tiers)
@@ -74,7 +73,7 @@ def _best_of_each_file(
         return kept
     seen: set[str] = set()
     for row in np.argsort(-scores, kind="stable"):
-        path = loaded.paths[row]
+        path = loaded.chunks[row].path
         if values[row] and path not in seen:
             seen.add(path)
             kept[row] = values[row]

@@ -55,7 +55,7 @@ def _phrases(evidence: Evidence) -> Iterator[str]:
 
 def _spelling(evidence: Evidence) -> Iterator[str]:
     for word, term in evidence.question.spelled.items():
-        found = as_written(term, evidence.loaded.texts)
+        found = as_written(term, (each.text for each in evidence.loaded.chunks))
         yield f'Searched for "{found}", because "{word}" occurs nowhere.'
 
 
@@ -67,14 +67,15 @@ def _identifiers(evidence: Evidence) -> Iterator[str]:
         # As the user spelled it: terms are in lower case.
         at = {each: text.lower().find(each) for each in unknown}
         named = [text[at[each] : at[each] + len(each)] if at[each] >= 0 else each for each in at]
-        is_part = any(each in found.lower() for found in evidence.loaded.texts for each in unknown)
+        texts = [each.text.lower() for each in evidence.loaded.chunks]
+        is_part = any(each in found for found in texts for each in unknown)
         where = " except as part of a longer word" if is_part else ""
         yield f"Nothing contains {' or '.join(map(_short, named))}{where}."
 
 
 def _days(evidence: Evidence) -> Iterator[str]:
-    days = evidence.question.days
-    if days is None or days.is_ahead or any(map(days.holds, evidence.loaded.days)):
+    days, chunks = evidence.question.days, evidence.loaded.chunks
+    if days is None or days.is_ahead or any(days.holds(each.when) for each in chunks):
         return
     if days.first == days.last:
         yield f"No hit is dated {days.first}, the day your question seems to mean."

@@ -66,11 +66,8 @@ def rank(
     weighed = _weighed(fused.scores, loaded=loaded)
     lifted = lift(weighed, tiers)
     is_exact = tiers > 0
-    of_day = {
-        day: decay_factor(day, today=today, options=options.decay) for day in set(loaded.days)
-    }
-    # An exact match is wanted whatever its age.
-    factors = np.where(is_exact, 1.0, [of_day[day] for day in loaded.days])
+    aging = [decay_factor(each.when, today=today, options=options.decay) for each in loaded.chunks]
+    factors = np.where(is_exact, 1.0, aging)  # an exact match is wanted whatever its age
     aged = lifted * factors
     looked = Reranked(aged)
     # What was asked for by its exact name needs no opinion.
@@ -91,14 +88,14 @@ def rank(
 
 
 def _weighed(scores: Floats, *, loaded: Loaded) -> Floats:
-    by_source = weigh_sources(scores, sources=loaded.sources)
-    return weigh_importance(by_source, importance=loaded.importance)
+    by_source = weigh_sources(scores, sources=[each.source for each in loaded.chunks])
+    return weigh_importance(by_source, importance=[each.importance for each in loaded.chunks])
 
 
 def best_first(scores: Floats, among: npt.NDArray[np.bool_], *, loaded: Loaded) -> list[int]:
     """Return some rows of the union in the order of their scores."""
-    negated = (-scores).tolist()
+    negated, chunks = (-scores).tolist(), loaded.chunks
     return sorted(
         np.flatnonzero(among).tolist(),
-        key=lambda row: (negated[row], loaded.paths[row], loaded.start_lines[row]),
+        key=lambda row: (negated[row], chunks[row].path, chunks[row].start_line),
     )

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from recollect.search.rank import Ranking
     from recollect.search.scores import Floats
     from recollect.search.weigh import Evidence
-    from recollect.stores.base import Loaded
     from recollect.types import Chunk
 
 TAIL_SHARE = 0.3
@@ -52,20 +51,21 @@ class Span:
 def select(ranking: Ranking, evidence: Evidence, *, options: RankOptions) -> list[Span]:
     """Return what is shown, best first."""
     question, loaded, scores = evidence.question, evidence.loaded, ranking.scores
+    chunks = loaded.chunks
     floor = options.fusion.min_score
     order = best_first(scores, _above_floor(ranking, floor), loaded=loaded)
-    order = keep_quota(order, scores=scores, sources=loaded.sources)
+    order = keep_quota(order, scores=scores, sources=[each.source for each in chunks])
     similarities: dict[int, float] = {}
     if options.mmr.enabled:
-        order, similarities = _varied(order, scores, texts=loaded.texts, options=options.mmr)
+        order, similarities = _varied(order, scores, chunks=chunks, options=options.mmr)
     if not question.query.tail:
         # Other fusions than the default do not tell how far one hit is below another.
         if order and options.fusion.fusion == CALIBRATED and floor is None:
             order = _without_tail(order, ranking=ranking, evidence=evidence)
         if question.days is not None and question.wants_days:
             holds = question.days.holds
-            order = [row for row in order if holds(loaded.days[row])] or order
-    spans = cut(order, loaded=loaded, max_results=question.query.max_results)
+            order = [row for row in order if holds(chunks[row].when)] or order
+    spans = cut(order, chunks=chunks, max_results=question.query.max_results)
     return [replace(each, similarity=similarities.get(each.row)) for each in spans]
 
 
@@ -107,13 +107,13 @@ def keep_quota(rows: Sequence[int], *, scores: Floats, sources: Sequence[SourceK
 
 
 def _varied(
-    rows: list[int], scores: Floats, *, texts: Sequence[str], options: MmrOptions
+    rows: list[int], scores: Floats, *, chunks: Sequence[Chunk], options: MmrOptions
 ) -> tuple[list[int], dict[int, float]]:
     """Return the rows in their new order, and how similar each is to those before it."""
     varied, rest = rows[:_DIVERSIFIED], rows[_DIVERSIFIED:]
     picks = mmr(
         [float(scores[row]) for row in varied],
-        words=[frozenset(terms(texts[row])) for row in varied],
+        words=[frozenset(terms(chunks[row].text)) for row in varied],
         balance=options.balance,
     )
     similarities = {varied[place]: similarity for place, similarity in picks.items()}
@@ -172,7 +172,7 @@ def is_tail(scores: Floats) -> npt.NDArray[np.bool_]:
     return far
 
 
-def cut(order: Sequence[int], *, loaded: Loaded, max_results: int) -> list[Span]:
+def cut(order: Sequence[int], *, chunks: Sequence[Chunk], max_results: int) -> list[Span]:
     """Return the best spans; a chunk that overlaps or repeats a better one takes no place.
 
     A chunk that shares lines with a better one widens it. Only the better chunk's own lines attract
@@ -185,13 +185,12 @@ def cut(order: Sequence[int], *, loaded: Loaded, max_results: int) -> list[Span]
     shown: dict[str, list[int]] = {}  # the places in `kept` of each path
     for rank, row in enumerate(order):
         has_room = len(kept) < max_results
-        path = loaded.paths[row]
-        is_compared = (has_room or rank < COMPARED) and originals.may_hold(loaded.texts[row])
-        same_path = shown.get(path, ())
-        host = next((at for at in same_path if _overlap(kept[at].row, row, loaded=loaded)), None)
+        chunk = chunks[row]
+        is_compared = (has_room or rank < COMPARED) and originals.may_hold(chunk.text)
+        same_path = shown.get(chunk.path, ())
+        host = next((at for at in same_path if _overlap(chunks[kept[at].row], chunk)), None)
         if not has_room and not is_compared and host is None:
             continue
-        chunk = loaded.chunks[row]
         original = originals.repeated_by(chunk) if is_compared else None
         if host is not None:
             start = min(kept[host].start_line, chunk.start_line)
@@ -203,7 +202,7 @@ def cut(order: Sequence[int], *, loaded: Loaded, max_results: int) -> list[Span]
             continue
         elif has_room:
             host = len(kept)
-            shown.setdefault(path, []).append(host)
+            shown.setdefault(chunk.path, []).append(host)
             kept.append(Span(row, chunk.start_line, chunk.end_line))
         else:
             continue
@@ -226,12 +225,12 @@ def _repeat(path: str, start_line: int, end_line: int) -> Repeat:
     return Repeat(path, start_line, end_line, citation(path, start_line, end_line))
 
 
-def _overlap(better: int, other: int, *, loaded: Loaded) -> bool:
+def _overlap(better: Chunk, other: Chunk) -> bool:
     """Return whether chunks of one path share lines."""
     return (
-        loaded.sources[better] is loaded.sources[other]
-        and loaded.start_lines[better] <= loaded.end_lines[other]
-        and loaded.start_lines[other] <= loaded.end_lines[better]
+        better.source is other.source
+        and better.start_line <= other.end_line
+        and other.start_line <= better.end_line
     )
 
 

@@ -72,7 +72,7 @@ def weigh(pools: Pools, *, store: Store) -> Evidence:
     if vector is not None:
         legs[VECTOR] = vector
     if days is not None and legs:
-        weights = np.array([days.weight(day) for day in loaded.days], dtype=np.float64)
+        weights = np.array([days.weight(each.when) for each in loaded.chunks], dtype=np.float64)
         legs[DATE] = DateScores(weights, weights > 0)
     if vector is not None:
         promising = np.sum(list(evidence_of_legs(legs).values()), axis=0)
@@ -93,8 +93,8 @@ def _weigh_vectors(near: NearPool, *, loaded: Loaded) -> VectorScores:
         cosines,
         present,
         background=near.background,
-        trust=np.array([near.asked.provider.reads(text) for text in loaded.texts]),
-        context=by_document(cosines, present, loaded.paths),
+        trust=np.array([near.asked.provider.reads(each.text) for each in loaded.chunks]),
+        context=by_document(cosines, present, [each.path for each in loaded.chunks]),
         commonness=commonness(products[:, -1], present),
     )
 

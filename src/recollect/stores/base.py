@@ -17,7 +17,6 @@ from recollect.types import Known
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
-    from datetime import date
     from types import EllipsisType
     from typing import TypeAlias
 
@@ -81,13 +80,6 @@ class Loaded:
 
     keys: tuple[ChunkKey, ...]
     chunks: Sequence[Chunk]
-    paths: Sequence[str]
-    sources: Sequence[SourceKind]
-    start_lines: Sequence[int]
-    end_lines: Sequence[int]
-    days: Sequence[date | None]
-    importance: Sequence[int | None]
-    texts: Sequence[str]
     counts: npt.NDArray[np.uint8]
     """Term counts: chunk by term by field."""
     lengths: npt.NDArray[np.int64]

@@ -106,13 +106,6 @@ def loaded_of(
     return Loaded(
         keys=tuple(keys),
         chunks=chunks,
-        paths=[chunk.path for chunk in chunks],
-        sources=[chunk.source for chunk in chunks],
-        start_lines=[chunk.start_line for chunk in chunks],
-        end_lines=[chunk.end_line for chunk in chunks],
-        days=[chunk.when for chunk in chunks],
-        importance=[chunk.importance for chunk in chunks],
-        texts=[chunk.text for chunk in chunks],
         counts=counts,
         lengths=np.array(lengths, dtype=np.int64),
         vectors=np.array(rows, dtype=np.float32).reshape(len(rows), width),
