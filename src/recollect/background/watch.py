@@ -92,8 +92,8 @@ class Watcher:
         while not self._stopped.is_set():
             try:
                 wanted = self._wanted(is_deep=is_deep)
-                link = _find_link(wanted) if is_deep else None
-                if link is not None:
+                links = (find_folder_link(path) for path, _, _ in wanted if is_deep)
+                if link := next(filter(None, links), None):
                     self._scan(RefusedError(f"{link} is a link to a folder"))
                 elif wanted:
                     self._listen(wanted, is_deep=is_deep, is_lenient=is_lenient)
@@ -171,11 +171,6 @@ class Watcher:
             )
         while not self._stopped.wait(_SCAN_SECONDS):
             self._on_change()
-
-
-def _find_link(places: Sequence[Place]) -> str | None:
-    """Return a link to a folder in one of the places; None if they can be watched."""
-    return next(filter(None, (find_folder_link(path) for path, _, _ in places)), None)
 
 
 class _Pause:

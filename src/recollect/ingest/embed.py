@@ -309,22 +309,17 @@ class _EmbedRun:
             self.end = outcome
         elif isinstance(outcome, BaseException):
             raise outcome
-        elif outcome.vectors is not None:
-            self._store(outcome.texts, outcome.vectors, outcome.tokens, words=outcome.words)
+        else:
+            self._store(outcome)
 
-    def _store(
-        self,
-        texts: tuple[Missing, ...],
-        vectors: Vectors,
-        tokens: int,
-        *,
-        words: list[bytes] | None = None,
-    ) -> None:
-        self._put([missing.digest for missing in texts], vectors, words)
+    def _store(self, found: _Embeddings) -> None:
+        if found.vectors is None:
+            return
+        self._put([missing.digest for missing in found.texts], found.vectors, found.words)
         self._unanswered = 0
-        self._most_taken = max(self._most_taken, len(texts))
-        self.report.done += len(texts)
-        self.report.tokens += tokens
+        self._most_taken = max(self._most_taken, len(found.texts))
+        self.report.done += len(found.texts)
+        self.report.tokens += found.tokens
 
     def _take_unanswered(self, request: EmbedRequest, error: ProviderBusyError) -> None:
         """Send the request again later: it may be a bad moment, or a bad server."""
@@ -357,7 +352,7 @@ class _EmbedRun:
         except ProviderError as failure:
             self.end = failure
         else:
-            self._store(request.texts, vector[np.newaxis], request.tokens)
+            self._store(_Embeddings(request.texts, vector[np.newaxis], request.tokens))
 
     def _leave_out(self, refused: Missing, error: ProviderError) -> None:
         self._refused.append(refused)

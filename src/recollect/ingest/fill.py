@@ -74,7 +74,7 @@ class Embedder:
             # The chain may have chosen another provider than expected: it has its own texts.
             space = space_of(self.chain, held, media_roots=self.media_roots)
             if choice.provider is not None and space is not None and coverage.chunks:
-                embedded = self._fill(space, budget.within(budget.embed_seconds), progress)
+                embedded = self._fill(space, budget.begun(), progress)
                 embedded = _explained(embedded, choice)
                 coverage = self._coverage(space)
         return self._reported(report, space, embedded, coverage)

@@ -51,12 +51,10 @@ class Budget:
         """Whether all texts may be embedded."""
         return self.texts is None
 
-    def within(self, seconds: float | None) -> Budget:
-        """Return the same with a deadline so soon, or sooner."""
-        if seconds is None:
-            return self
-        end = time.monotonic() + seconds
-        return replace(self, deadline=end if self.deadline is None else min(end, self.deadline))
+    def begun(self) -> Budget:
+        """Return the same once embedding begins."""
+        seconds = self.embed_seconds
+        return self if seconds is None else replace(self, deadline=time.monotonic() + seconds)
 
 
 @dataclass(frozen=True, slots=True)

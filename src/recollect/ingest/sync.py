@@ -43,8 +43,8 @@ FIRST = Budget(retries=False, embed_seconds=20.0)
 """What the first search does on an empty store; a large one then answers by keyword."""
 TRUSTED_SECONDS = 30.0
 """Seconds a search may rely on the change counter before it checks the files again."""
-_NAMED_ENTRIES = 3  # broken entries named one by one; the rest are counted, at every search
-_NAMED_FILES = 10
+_NAMED = ((True, 3, "lines need a correction"), (False, 10, "files are not up to date"))
+"""How many broken entries, and how many files, a search names; the rest are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,16 +94,11 @@ class Freshness:
     def notices(self) -> Iterator[str]:
         """Yield what the answer cannot know yet, and why."""
         yield from self.report.notices
-        entries = [failure for failure in self.report.failed if failure.is_entry]
-        for failure in entries[:_NAMED_ENTRIES]:
-            yield failure.notice
-        if more := len(entries[_NAMED_ENTRIES:]):
-            yield f"{more} more lines need a correction: `recollect index` names them all."
-        files = [failure for failure in self.report.failed if not failure.is_entry]
-        for failure in files[:_NAMED_FILES]:
-            yield failure.notice
-        if more := len(files[_NAMED_FILES:]):
-            yield f"{more} more files are not up to date: `recollect index` names them all."
+        for is_entry, most, what in _NAMED:
+            failed = [each for each in self.report.failed if each.is_entry == is_entry]
+            yield from (each.notice for each in failed[:most])
+            if more := len(failed[most:]):
+                yield f"{more} more {what}: `recollect index` names them all."
         if self.report.left:
             yield f"{self._count(self.report.left)} new or changed files are not read yet."
         if self._waiting:

@@ -153,8 +153,8 @@ def compare_claims(one: str, other: str) -> Wording | None:
     second = _statement_of(other)
     if not _agree(first, second):
         return None
-    here, there = _apart(first, second)
-    if first.words == second.words and not (here and there):
+    one_has, other_has = first.prepositions, second.prepositions
+    if first.words == second.words and (one_has <= other_has or one_has >= other_has):
         return Wording.SAME
     return Wording.OTHER if first.roots == second.roots else None
 
@@ -278,7 +278,8 @@ def _agree(first: _Statement, second: _Statement) -> bool:
     """Return whether nothing of what turns a claim into another one differs."""
     names = first.names | second.names
     differing = (first.past ^ second.past) & first.roots & second.roots
-    here, there = _apart(first, second)
+    here = first.prepositions - second.prepositions
+    there = second.prepositions - first.prepositions
     opposed = any(pair & here and pair & there for pair in _OPPOSITES)
     return (
         first.numbers == second.numbers
@@ -308,14 +309,6 @@ def _compared_with(claim: _Statement) -> list[str]:
     """Return what something is compared with: the word after `than`."""
     following = zip(claim.words, claim.words[1:], strict=False)
     return [word for before, word in following if before in _COMPARING]
-
-
-def _apart(first: _Statement, second: _Statement) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the prepositions that only the one has, and those that only the other has."""
-    return (
-        first.prepositions - second.prepositions,
-        second.prepositions - first.prepositions,
-    )
 
 
 def _in_order(claim: _Statement, names: frozenset[str]) -> list[str]:

@@ -177,22 +177,16 @@ def _past(found: re.Match[str], today: date) -> Window:
 
 
 def _calendar_unit(found: re.Match[str], today: date) -> Window | None:
-    """Read "this week" and "last month" as those of the calendar, "this" only in a question.
+    """Read "next week" and "last month" as those of the calendar, "this" only in a question.
 
     The days from a last one until today count less: "last month" also means the last thirty days,
     and people write about a day afterwards.
     """
-    unit = found["unit"].lower()
-    back = 0 if found["which"].lower() == "this" else 1
-    if not back and len(found.string.split()) > _MOST_WORDS:
+    ahead = {"this": 0, "next": 1}.get(found["which"].lower(), -1)
+    if not ahead and len(found.string.split()) > _MOST_WORDS:
         return None
-    first, last = _whole_unit(unit, today, ahead=-back)
-    return Window(first, last, max(today - last, timedelta()))
-
-
-def _next_unit(found: re.Match[str], today: date) -> Window:
-    """Read "next week", "next month" and "next year" as those of the calendar."""
-    return Window(*_whole_unit(found["unit"].lower(), today, ahead=1), is_ahead=True)
+    first, last = _whole_unit(found["unit"].lower(), today, ahead=ahead)
+    return Window(first, last, max(today - last, timedelta()), is_ahead=ahead > 0)
 
 
 def _whole_unit(unit: str, today: date, *, ahead: int) -> tuple[date, date]:
@@ -431,7 +425,7 @@ _READINGS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Window |
      _numbered_months),
     (_compiled(rf"\bbetween\s+{_YEAR_AND_MONTH}\s+and\s+{_TO_MONTH}"), _numbered_months),
     (_compiled(_YEAR_AND_MONTH), _named_month),
-    (_compiled(r"\bnext\s+(?P<unit>week|month|year)\b"), _next_unit),
+    (_compiled(r"\b(?P<which>next)\s+(?P<unit>week|month|year)\b"), _calendar_unit),
     (_compiled(r"\bday after tomorrow\b|明後日"), _relative(2, 2)),
     (_compiled(r"\btomorrow\b|明天|明日|내일"), _relative(1, 1)),
 )  # fmt: skip

@@ -49,18 +49,13 @@ def matched_spans(text: str, wanted: frozenset[str]) -> list[tuple[int, int]]:
 
 def _matches(text: str, wanted: frozenset[str]) -> Iterator[tuple[int, int]]:
     at = 0
-    for kind, run in runs_of(text):
+    for kind, chars in groupby(text, key=_kind):
+        run = "".join(chars)
         if kind == "unspaced":
             yield from _matched_parts(run, wanted, offset=at)
         elif kind == "word" and not wanted.isdisjoint(terms(run)):
             yield at, at + len(run)
         at += len(run)
-
-
-def runs_of(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the runs of a text with their kinds: `word`, `unspaced` script, `between` words."""
-    for kind, chars in groupby(text, key=_kind):
-        yield kind, "".join(chars)
 
 
 def _matched_parts(run: str, wanted: frozenset[str], *, offset: int) -> Iterator[tuple[int, int]]:
@@ -80,6 +75,7 @@ def _matched_parts(run: str, wanted: frozenset[str], *, offset: int) -> Iterator
 
 @lru_cache(maxsize=_CACHED_CHARS)
 def _kind(char: str) -> str:
+    """Return the kind of run that a character is in."""
     if unicodedata.category(char)[0] not in _WORD_CATEGORIES:
         return "between"
     return "unspaced" if is_unspaced(char) else "word"
