@@ -125,39 +125,15 @@ def pack_bags(bags: Sequence[bytes]) -> Entries:
     return pack(terms, owners, np.minimum(weighted, _MOST_FREQUENT))
 
 
-def moved(entries: Entries, places: npt.NDArray[np.int64]) -> Entries:
-    """Return entries with the new place of each chunk, without those whose new place is -1."""
-    new = places[places_of(entries)]
-    kept = new >= 0
-    own = np.uint64((1 << int(_TERM_SHIFT)) - (1 << _FREQUENCY_BITS))
-    packed: Entries = entries[kept] & ~own
-    packed |= new[kept].astype(np.uint64) << _PLACE_SHIFT
-    return packed
-
-
 def places_of(entries: Entries) -> npt.NDArray[np.int64]:
     """Return the place of each entry's chunk."""
     return ((entries >> _PLACE_SHIFT) & _PLACE_MASK).astype(np.int64)
 
 
-def between(sorted_parts: Sequence[Entries], first: int, last: int) -> Entries:
-    """Return the entries of the terms in a range, both ends included, of parts in order."""
-    if not sorted_parts:
-        return np.zeros(0, dtype=np.uint64)
-    entries = np.concatenate(sorted_parts)
-    start, end = _range(entries, first, last)
-    return entries[start:end]
-
-
-def _range(entries: Entries, first: int, last: int) -> tuple[int, int]:
-    bounds = np.array([first, last + 1], dtype=np.uint64) << _TERM_SHIFT
-    start, end = np.searchsorted(entries, bounds).tolist()
-    return start, end
-
-
 def find(entries: Entries, term: int) -> Postings | None:
     """Return the postings of a term in sorted entries."""
-    start, end = _range(entries, term, term)
+    bounds = np.array([term, term + 1], dtype=np.uint64) << _TERM_SHIFT
+    start, end = np.searchsorted(entries, bounds).tolist()
     if start == end:
         return None
     own = entries[start:end]

@@ -108,17 +108,6 @@ def block_columns(block: PostingsBlock) -> tuple[np.ndarray, ...]:
     return block.terms, block.sizes, block.places, block.frequencies
 
 
-def test_moved_entries_lose_what_is_gone_and_keep_the_rest() -> None:
-    frequencies, _ = sample(2)
-    gone = np.random.default_rng(3).random(CHUNKS) < 0.3
-    places = np.where(gone, -1, np.cumsum(~gone) - 1)
-
-    moved = postings.moved(entries_of(frequencies), places)
-    moved.sort()
-
-    assert np.array_equal(entries_of(frequencies[~gone]), moved)
-
-
 @pytest.mark.parametrize(
     ("terms", "sizes", "places", "frequencies"),
     [

@@ -82,7 +82,6 @@ _CODED = f"""
 """  # noqa: S608 - our own column names
 _PAGE = 2000
 _PLAIN = ("lengths", "days", "texts")
-_RANGES = 16  # of terms, one after the other: bounds memory
 
 
 def find_broken(connection: apsw.Connection) -> Iterator[str]:
@@ -122,9 +121,7 @@ def find_disagreements(connection: apsw.Connection) -> Iterator[str]:
 def _has_chunks(connection: apsw.Connection, piece: Sealed) -> bool:
     """Return whether a segment has the terms, days, texts and documents of its chunks."""
     live = np.flatnonzero(piece.read_live())
-    step = (1 << 32) // _RANGES
-    entries = (piece.entries(start, start + step - 1) for start in range(0, 1 << 32, step))
-    signed = postings.signatures(entries, chunks=piece.chunks)
+    signed = postings.signatures(piece.entries(), chunks=piece.chunks)
     after, done = piece.first - 1, 0
     while done < len(live):
         page = read_tail(connection, after=after, limit=min(_PAGE, len(live) - done))

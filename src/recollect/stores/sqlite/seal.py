@@ -8,14 +8,13 @@ of a chunk.
 
 from __future__ import annotations
 
-import itertools
 import os
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from recollect.records import dataclass
-from recollect.stores.postings import LARGEST, blocks, due, moved
+from recollect.stores.postings import LARGEST, blocks, due
 from recollect.stores.sqlite.rows import RowError
 from recollect.stores.sqlite.segments import (
     COLUMNS,
@@ -23,20 +22,17 @@ from recollect.stores.sqlite.segments import (
     NAMES,
     REMOVED,
     TERM_BITS,
-    ids_of,
     places_in,
     read_tail,
     sealed,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Sequence
 
     import apsw
-    import numpy.typing as npt
 
-    from recollect.stores.postings import Entries
-    from recollect.stores.sqlite.segments import Column, Sealed
+    from recollect.stores.sqlite.segments import Sealed, Tail
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +46,7 @@ class Sizes:
 
 
 SIZES = Sizes()
-_AT_ONCE = 8192  # chunks whose entries are sorted together: bounds memory
+_AT_ONCE = 8192  # chunks of the tail that are sealed together
 
 _LIVE = "SELECT ifnull(sum(chunks - removed), 0), ifnull(max(last), 0) FROM segments"
 _ADD = "INSERT INTO segments (token, first, last, chunks) VALUES (?, ?, ?, ?)"
@@ -67,13 +63,7 @@ def seal_tail(connection: apsw.Connection, *, longest: int | None = None) -> Non
         return
     while (tail := read_tail(connection, after=last, limit=_AT_ONCE)) is not None:
         last = tail.last
-        _write(
-            connection,
-            ids=ids_of(tail),
-            columns={name: tail.column(name) for name in COLUMNS},
-            names={name: tail.names(name) for name in NAMES},
-            entries=[tail.own],
-        )
+        _write(connection, tail)
         _merge_newest(connection)
 
 
@@ -116,100 +106,33 @@ def _merge_newest(connection: apsw.Connection) -> None:
 
 def _merge(connection: apsw.Connection, pieces: Sequence[Sealed]) -> None:
     """Write the chunks that are left in these neighbours as new pieces, as large as possible."""
-    kept = [np.flatnonzero(each.read_live()) for each in pieces]
-    total = sum(map(len, kept))
-    for start in range(0, total, SIZES.tiers[-1]):
-        places = _new_places(pieces, kept, start=start)
-        _write_merged(connection, pieces, places)
+    after, last = pieces[0].first - 1, pieces[-1].last
+    left = sum(each.chunks - each.removed for each in pieces)
     for piece in pieces:
         _drop(connection, piece)
+    while left:
+        merged = read_tail(connection, after=after, limit=min(left, SIZES.tiers[-1]))
+        if merged is None or merged.last > last:
+            raise RowError("the chunks of a segment are miscounted")
+        _write(connection, merged)
+        after, left = merged.last, left - merged.chunks
 
 
-def _new_places(
-    pieces: Sequence[Sealed], kept: Sequence[npt.NDArray[np.int64]], *, start: int
-) -> list[npt.NDArray[np.int64]]:
-    """Return for each chunk its place in the new piece; -1 if it is not in it."""
-    found = []
-    before = -start
-    for piece, own in zip(pieces, kept, strict=True):
-        places = np.full(piece.chunks, -1, dtype=np.int64)
-        places[own] = np.arange(before, before + len(own))
-        places[(places < 0) | (places >= SIZES.tiers[-1])] = -1
-        before += len(own)
-        found.append(places)
-    return found
-
-
-def _write_merged(
-    connection: apsw.Connection,
-    pieces: Sequence[Sealed],
-    places: Sequence[npt.NDArray[np.int64]],
-) -> None:
-    masks = [own >= 0 for own in places]
-    columns: dict[str, list[Column]] = {name: [] for name in COLUMNS}
-    names: dict[str, list[str]] = {name: [] for name in NAMES}
-    for piece, mask in zip(pieces, masks, strict=True):
-        for name in ("lengths", "days", "texts"):
-            columns[name].append(piece.column(name)[mask])
-        used, numbers = np.unique(piece.column("documents")[mask], return_inverse=True)
-        columns["documents"].append(numbers + len(names["paths"]))
-        for name in NAMES:
-            own = piece.names(name)
-            names[name] += [own[place] for place in used.tolist()]
-    ids = np.concatenate([ids_of(piece)[mask] for piece, mask in zip(pieces, masks, strict=True)])
-
-    def entries() -> Iterator[Entries]:
-        for first, last in _ranges(-(-len(ids) // _AT_ONCE)):
-            merged = np.concatenate(
-                [
-                    moved(piece.entries(first, last), own)
-                    for piece, own in zip(pieces, places, strict=True)
-                ]
-            )
-            merged.sort()
-            yield merged
-
-    _write(
-        connection,
-        ids=ids,
-        columns={name: np.concatenate(own) for name, own in columns.items() if own},
-        names=names,
-        entries=entries(),
-    )
-
-
-def _write(
-    connection: apsw.Connection,
-    *,
-    ids: npt.NDArray[np.int64],
-    columns: Mapping[str, Column],
-    names: Mapping[str, list[str]],
-    entries: Iterable[Entries],
-) -> None:
-    """Write a segment; its entries come sorted, in parts by range of terms."""
-    first, last = int(ids[0]), int(ids[-1])
-    connection.execute(_ADD, (_random(), first, last, len(ids)))
+def _write(connection: apsw.Connection, piece: Tail) -> None:
+    """Write chunks that were read as a segment."""
+    connection.execute(_ADD, (_random(), piece.first, piece.last, piece.chunks))
     number = connection.last_insert_rowid()
-    numbers = {**columns, "ids": ids - first}
-    data = {name: numbers[name].astype(kind).tobytes() for name, kind in COLUMNS.items()} | {
-        name: JOINT.join(own).encode() for name, own in names.items()
+    data = {name: piece.column(name).tobytes() for name in COLUMNS} | {
+        name: JOINT.join(piece.names(name)).encode() for name in NAMES
     }
     connection.executemany(_PUT_COLUMN, [(number, *each) for each in data.items()])
-    for part in entries:
-        connection.executemany(
-            _PUT_BLOCK,
-            [
-                ((number << TERM_BITS) + int(block.terms[0]), *block.columns())
-                for block in blocks(part, chunks=len(ids))
-            ],
-        )
-
-
-def _ranges(parts: int) -> Iterator[tuple[int, int]]:
-    """Yield ranges that together are all terms, both ends included."""
-    bounds = [(1 << TERM_BITS) * part // parts for part in range(parts + 1)]
-    for start, end in itertools.pairwise(bounds):
-        yield start, end - 1
+    connection.executemany(
+        _PUT_BLOCK,
+        [
+            ((number << TERM_BITS) + int(block.terms[0]), *block.columns())
+            for block in blocks(piece.own, chunks=piece.chunks)
+        ],
+    )
 
 
 def _drop(connection: apsw.Connection, piece: Sealed) -> None:

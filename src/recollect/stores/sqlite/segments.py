@@ -27,7 +27,7 @@ from recollect.stores.sqlite.rows import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
     import apsw
@@ -66,9 +66,7 @@ _BLOCK = """
     WHERE id BETWEEN ?1 AND ?2 ORDER BY id DESC LIMIT 1
 """
 _BLOCKS = """
-    SELECT terms, sizes, places, frequencies, tail FROM postings
-    WHERE id BETWEEN ifnull((SELECT max(id) FROM postings WHERE id BETWEEN ?1 AND ?2), ?2) AND ?3
-    ORDER BY id
+    SELECT terms, sizes, places, frequencies, tail FROM postings WHERE id BETWEEN ? AND ?
 """
 _STATE = "SELECT chunks, (SELECT ifnull(max(id), 0) FROM chunks) FROM totals"
 _TAIL = """
@@ -192,12 +190,11 @@ class Sealed:
 
         return _recent.get((self.token, term), read)
 
-    def entries(self, first: int, last: int) -> Entries:
-        """Return the entries of the terms in a range, both ends included, sorted."""
+    def entries(self) -> Iterator[Entries]:
+        """Yield the entries of all terms, block by block."""
         base = self.number << TERM_BITS
-        rows = self.connection.execute(_BLOCKS, (base, base + first, base + last))
-        held = [self._block_of(row).entries() for row in rows]
-        return postings.between(held, first, last)
+        for row in self.connection.execute(_BLOCKS, (base, base + (1 << TERM_BITS) - 1)):
+            yield self._block_of(row).entries()
 
     def _block_of(self, row: Sequence[Any]) -> PostingsBlock:
         *columns, tail = row
