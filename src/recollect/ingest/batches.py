@@ -213,7 +213,9 @@ class OpenAiBatches:
 
     def submit(self, texts: Mapping[str, str]) -> str:
         """Submit documents by digest and return the batch's name."""
-        lines = (self._line(digest, _sendable(texts[digest])) for digest in sorted(texts))
+        # Without lone surrogates: strict readers would refuse the whole file.
+        sent = (texts[each].encode("utf-8", "replace").decode("utf-8") for each in sorted(texts))
+        lines = map(self._line, sorted(texts), sent)
         # In ASCII: some readers treat U+0085 and U+2028, allowed in JSON strings, as line ends.
         content = b"".join(json.dumps(line).encode("ascii") + b"\n" for line in lines)
         call = self._submission(self._upload(content))
@@ -334,11 +336,6 @@ class VoyageBatches(OpenAiBatches):
 _VENDORS: dict[str, type[OpenAiBatches]] = {
     each.vendor: each for each in (OpenAiBatches, VoyageBatches)
 }
-
-
-def _sendable(text: str) -> str:
-    """Return the text without lone surrogates: strict readers would refuse the whole file."""
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _text_in(value: object, name: str) -> str:

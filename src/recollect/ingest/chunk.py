@@ -85,7 +85,8 @@ def chunk(
         if block.kind is BlockKind.HEADING and packer.fits(block):
             packer.begin_section(block)
         elif block.start > placed:
-            if has_entries and _is_entry(block, texts[block.start - 1]):
+            is_bullet = block.kind is BlockKind.BULLET and texts[block.start - 1][0] in "-*"
+            if has_entries and is_bullet:
                 packer.begin_entry()
             if packer.place(block.start, last):
                 placed = last
@@ -178,10 +179,6 @@ def _label(document: Document) -> Chunk:
         when=document.when,
         media=document.digest,
     )
-
-
-def _is_entry(block: Block, line: str) -> bool:
-    return block.kind is BlockKind.BULLET and line[0] in "-*"
 
 
 def _last_lines(found: Sequence[Block]) -> list[int]:

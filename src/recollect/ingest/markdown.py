@@ -169,6 +169,7 @@ class _BlockReader:
         return True
 
     def _is_underline(self, above: Block, text: str, column: int) -> bool:
+        line = self._lines[above.start - 1]
         return (
             text[0] in "=-"
             and above.kind is _TEXT
@@ -176,7 +177,9 @@ class _BlockReader:
             and above.start == self._end
             and column <= _MAX_INDENT
             and _UNDERLINE.match(text) is not None
-            and _can_be_title(self._lines[above.start - 1])
+            and _column(line) <= _MAX_INDENT
+            and len(line) <= MAX_TITLE_CHARS
+            and not _NO_TITLE.match(line.lstrip())
         )
 
     def _interrupts(self, text: str, column: int) -> bool:
@@ -253,14 +256,11 @@ def _column(line: str, *, start: int = 0) -> int:
 
 def _kind(text: str) -> BlockKind:
     """Return what an unindented line starts."""
-    if text[0] in "-*_" and _is_rule(text):
+    mark = text[0]
+    if mark in "-*_" and not text.strip(f"{mark} \t") and text.count(mark) >= _RULE_MARKS:
         return BlockKind.RULE
     found = _BEGINNING.match(text)
     return _KINDS[found.lastgroup] if found and found.lastgroup else _TEXT
-
-
-def _is_rule(text: str) -> bool:
-    return not text.strip(f"{text[0]} \t") and text.count(text[0]) >= _RULE_MARKS
 
 
 def _is_table_rule(text: str) -> bool:
@@ -276,14 +276,6 @@ def _closer(text: str) -> str:
         return ""
     closer = "-->" if tag[1] else f"</{tag[2].lower()}>"
     return "" if closer in text.lower() else closer
-
-
-def _can_be_title(line: str) -> bool:
-    return (
-        _column(line) <= _MAX_INDENT
-        and len(line) <= MAX_TITLE_CHARS
-        and not _NO_TITLE.match(line.lstrip())
-    )
 
 
 MAX_TITLE_CHARS = 200

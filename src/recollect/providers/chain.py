@@ -186,8 +186,8 @@ class Chain:
                 provider = self._open(name)
                 provider.prepare()
                 self._ask_first(provider, held, texts=texts)
-                if held is None and len(names) > 1:
-                    _try_out(provider)
+                if held is None and len(names) > 1 and isinstance(provider, EmbedsPatiently):
+                    provider.embed([_TRIAL], role=Role.QUERY)  # within the time of a question
             except ProviderError as error:
                 skipped[name] = Degradation(error.message, error.action)
                 if provider is not None and isinstance(error, ProviderBusyError):
@@ -308,9 +308,3 @@ def _reasons(skipped: Mapping[str, Degradation]) -> str:
 def _address(provider: Provider) -> str | None:
     address: str | None = getattr(provider, "address", None)
     return address
-
-
-def _try_out(provider: Provider) -> None:
-    """Embed one text if a server does it, within the time limit of a question."""
-    if isinstance(provider, EmbedsPatiently):
-        provider.embed([_TRIAL], role=Role.QUERY)

@@ -161,7 +161,8 @@ class _Model:
             model.run([model.words.start_id, *lead, *window, model.words.end_id])
             for window in windows
         ]
-        vectors = [self._pooled(tokens) for tokens in runs]
+        is_first = manifest.pooling == "cls"
+        vectors = [_unit(tokens[0] if is_first else tokens.mean(axis=0)) for tokens in runs]
         # Weighted by length: a last window of three words must not count as much as a full one.
         weights = [max(len(window), 1) for window in windows]
         return _Read(
@@ -171,9 +172,6 @@ class _Model:
             tokens=np.concatenate([tokens[1 + len(lead) : -1] for tokens in runs]),
             has_codes=manifest.word_background is not None,
         )
-
-    def _pooled(self, tokens: npt.NDArray[np.float32]) -> Vector:
-        return _unit(tokens[0] if self.manifest.pooling == "cls" else tokens.mean(axis=0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,15 +36,12 @@ def make_hits(
     """Return the hits for spans in their final order, and why each is there."""
     ranks = {name: leg.ranks for name, leg in evidence.legs.items()}
     weights = term_weights(evidence)
-    return tuple(
-        replace(
-            _make_hit(span, evidence=evidence, ranking=ranking, weights=weights),
-            trace=_make_trace(
-                span, ranks, evidence=evidence, ranking=ranking, today=today, place=place
-            ),
-        )
+    traces = (
+        _make_trace(span, ranks, evidence=evidence, ranking=ranking, today=today, place=place)
         for place, span in enumerate(spans, start=1)
     )
+    hits = (_make_hit(span, evidence=evidence, ranking=ranking, weights=weights) for span in spans)
+    return tuple(replace(hit, trace=trace) for hit, trace in zip(hits, traces, strict=True))
 
 
 def term_weights(evidence: Evidence) -> dict[str, float]:

@@ -17,7 +17,7 @@ from recollect.text.scripts import fold, stem
 from recollect.text.terms import terms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from recollect.text.terms import QueryTerms
 
@@ -56,7 +56,9 @@ def respell(
     spelled: dict[str, str] = {}
     is_lost = not any(frequencies.get(term) for term in question.terms if term not in question.stop)
     least = _MIN_CHARS_ALONE if is_lost else _MIN_CHARS
-    for word in list(_respellable(unknown, least=least))[:_MOST_WORDS]:
+    lowered = (fold(word).casefold() for word in unknown)  # as terms are
+    wanted = [word for word in lowered if least <= len(word) <= _MAX_CHARS and word.isascii()]
+    for word in wanted[:_MOST_WORDS]:
         near = sorted(_terms_near(word))
         found = look_up(near)
         best = max(near, key=lambda term: found.get(term, 0), default="")
@@ -74,14 +76,6 @@ def as_written(term: str, texts: Iterable[str]) -> str:
     """Return the first word with this term in some texts, or the term itself."""
     words = (word for text in texts for word in _WORD.findall(text))
     return next((word for word in words if stem(fold(word).casefold()) == term), term)
-
-
-def _respellable(words: Iterable[str], *, least: int) -> Iterator[str]:
-    """Yield the words that may be respelled, as terms are: folded and in lower case."""
-    for word in words:
-        lower = fold(word).casefold()
-        if least <= len(lower) <= _MAX_CHARS and lower.isascii():
-            yield lower
 
 
 def _terms_near(word: str) -> set[str]:

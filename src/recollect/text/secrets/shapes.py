@@ -238,16 +238,13 @@ def _undelimited(*, is_word: bool) -> tuple[re.Pattern[str], tuple[str, ...]]:
 
 def find_shapes(text: str) -> list[Secret]:
     """Return the keys of a known format."""
-    return [*_find_delimited(text), *_find_undelimited(text), *_find_patterns(text)]
-
-
-def _find_patterns(text: str) -> list[Secret]:
-    return [
+    irregular = [
         Secret(found.start(), _rest(text, found.end()), kind, is_key=True)
         for kind, letters, pattern in PATTERNS
         if letters in text
         for found in _compiled(pattern).finditer(text)
     ]
+    return [*_find_delimited(text), *_find_undelimited(text), *irregular]
 
 
 def _find_delimited(text: str) -> Iterator[Secret]:
