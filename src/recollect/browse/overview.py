@@ -11,14 +11,7 @@ from recollect.browse.layout import MAX_LAID_OUT, evenly, lay_out
 from recollect.browse.links import LinkGraph, link_graph
 from recollect.errors import UsageError, explains_system_failures
 from recollect.ingest.sync import rebuilds
-from recollect.reports import (
-    Amounts,
-    ChunkMap,
-    MapPoint,
-    Related,
-    RelatedNote,
-    Timeline,
-)
+from recollect.reports import Amounts, ChunkMap, MapPoint, Related, RelatedNote, Timeline
 from recollect.search.request import required_tags, source_kind
 from recollect.stores.base import SpaceVectors, published_in
 from recollect.stores.synchronized import synchronized

@@ -16,12 +16,7 @@ import re
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
-from recollect.ingest.read import (
-    content_of,
-    is_settled,
-    unreadable,
-    when_of,
-)
+from recollect.ingest.read import content_of, is_settled, unreadable, when_of
 from recollect.providers.base import Media
 from recollect.reports import Failure
 from recollect.text.confined import is_inside, open_inside, too_large

@@ -12,12 +12,7 @@ from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
 
-from recollect.errors import (
-    DiskError,
-    StoreCorruptError,
-    StoreError,
-    system_failures_explained,
-)
+from recollect.errors import DiskError, StoreCorruptError, StoreError, system_failures_explained
 from recollect.ingest.documents import sync_documents
 from recollect.ingest.lease import PATIENCE_SECONDS, LeaseLostError, WriterLease, describe
 from recollect.ingest.spaces import Budget

@@ -12,12 +12,7 @@ import re
 from typing import TYPE_CHECKING, ClassVar
 
 from recollect.providers.base import Completion
-from recollect.providers.remote.chat import (
-    ChatApi,
-    DeclinedError,
-    count_in,
-    object_in,
-)
+from recollect.providers.remote.chat import ChatApi, DeclinedError, count_in, object_in
 from recollect.providers.remote.server import ApiCall, Vendor
 
 if TYPE_CHECKING:

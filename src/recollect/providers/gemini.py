@@ -27,12 +27,7 @@ from urllib.parse import quote
 from recollect.providers.base import Completion
 from recollect.providers.options import MEDIA_MODELS
 from recollect.providers.prompts import Prompts, prompts_of
-from recollect.providers.remote.chat import (
-    ChatApi,
-    DeclinedError,
-    count_in,
-    object_in,
-)
+from recollect.providers.remote.chat import ChatApi, DeclinedError, count_in, object_in
 from recollect.providers.remote.pace import FOR_INDEXING
 from recollect.providers.remote.provider import EmbeddingService, RemoteProvider
 from recollect.providers.remote.server import ApiCall, Vendor

@@ -16,12 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from recollect.providers.base import Completion
-from recollect.providers.remote.chat import (
-    ChatApi,
-    DeclinedError,
-    count_in,
-    object_in,
-)
+from recollect.providers.remote.chat import ChatApi, DeclinedError, count_in, object_in
 from recollect.providers.remote.provider import EmbeddingService, open_listed
 from recollect.providers.remote.server import ApiCall, Vendor
 from recollect.types import Role

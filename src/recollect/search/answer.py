@@ -14,21 +14,10 @@ from typing import TYPE_CHECKING
 
 from recollect.records import dataclass
 from recollect.search.confidence import confidence, is_confident
-from recollect.search.embed import (
-    NOT_READ,
-    Serving,
-    StoredSpaces,
-    choose_provider,
-    embed_question,
-)
+from recollect.search.embed import NOT_READ, Serving, StoredSpaces, choose_provider, embed_question
 from recollect.search.hits import compacted, make_hits, term_weights
 from recollect.search.interpret import interpret
-from recollect.search.notices import (
-    empty_notices,
-    filling_notices,
-    notices,
-    source_notices,
-)
+from recollect.search.notices import empty_notices, filling_notices, notices, source_notices
 from recollect.search.propose import UNEMBEDDED, UNUSABLE, propose
 from recollect.search.rank import rank
 from recollect.search.request import adapt_options, at_this_moment, read_question

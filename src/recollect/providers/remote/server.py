@@ -18,12 +18,7 @@ from recollect.errors import (
     RequestRefusedError,
 )
 from recollect.providers.keys import hide_key, is_reference, variable_of
-from recollect.providers.remote.pace import (
-    UNREACHABLE_ATTEMPTS,
-    Pace,
-    TryAgainError,
-    wait_seconds,
-)
+from recollect.providers.remote.pace import UNREACHABLE_ATTEMPTS, Pace, TryAgainError, wait_seconds
 from recollect.providers.remote.refusal import read_refusal
 from recollect.records import dataclass
 from recollect.text.redact import redact_rows

@@ -14,13 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.records import dataclass
-from recollect.stores.sqlite.rows import (
-    RowError,
-    check_tail,
-    ids_in,
-    stack,
-    text_in,
-)
+from recollect.stores.sqlite.rows import RowError, check_tail, ids_in, stack, text_in
 from recollect.stores.vectors import encode, scales
 
 if TYPE_CHECKING:

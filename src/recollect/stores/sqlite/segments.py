@@ -18,13 +18,7 @@ import numpy as np
 from recollect.records import dataclass
 from recollect.stores import postings, term_counts
 from recollect.stores.postings import PostingsBlock
-from recollect.stores.sqlite.rows import (
-    RowError,
-    blobs_of,
-    check_tail,
-    check_tails,
-    day_of,
-)
+from recollect.stores.sqlite.rows import RowError, blobs_of, check_tail, check_tails, day_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
