@@ -374,12 +374,10 @@ class MemoryParts:
         from recollect.ingest.read import excerpt
         from recollect.ingest.walk import missing
 
-        shown = shown_path(path, home=self.setup.places.user)
-        for name in sorted(self._others, key=len, reverse=True):  # one may be inside another
-            if shown.startswith(f"{name}/"):
-                inner = shown.removeprefix(f"{name}/")
-                found = self._others[name]().get(inner, start_line=start_line, lines=lines)
-                return replace(found, path=f"{name}/{found.path}")
+        if place := self._elsewhere(path):
+            name, inner = place
+            found = self._others[name]().get(inner, start_line=start_line, lines=lines)
+            return replace(found, path=f"{name}/{found.path}")
         if self._transcripts is not None and self._transcripts.has(path):
             return self._transcripts.excerpt(path, start_line=start_line, lines=lines)
         path, text = self._text_of(path)
@@ -389,6 +387,15 @@ class MemoryParts:
             if not text:
                 raise missing(path, workspace=self.setup.workspace)
         return excerpt(text, path=path, start_line=start_line, lines=lines)
+
+    def _elsewhere(self, path: str) -> tuple[str, str] | None:
+        """Return the other memory that a path as it is shown is of, and the path there."""
+        shown = shown_path(path, home=self.setup.places.user)
+        if self.store.known([(SourceKind.AGENTS, shown)]):  # agents keep their notes anywhere
+            return None
+        by_length = sorted(self._others, key=len, reverse=True)  # one may be inside another
+        name = next((each for each in by_length if shown.startswith(f"{each}/")), None)
+        return (name, shown.removeprefix(f"{name}/")) if name else None
 
     @property
     def _audience(self) -> frozenset[str] | None:

@@ -126,3 +126,17 @@ def test_a_command_lists_them_and_writes_nothing(
     assert 6 == len(done.stdout.splitlines())
     assert "~/.hermes/memories/USER.md" in done.stdout
     assert before == {file: file.stat().st_mtime_ns for file in home.rglob("*.md")}
+
+
+def test_beside_other_memories_they_are_shown_where_they_are_and_can_be_read(
+    workspace: Path, environ: dict[str, str], home: Path
+) -> None:
+    (home / "notes").mkdir()
+    (home / "notes" / "MEMORY.md").write_text("The user lives by the sea.\n", encoding="utf-8")
+    for also in (["~/notes"], ["~/notes", "~/.hermes/memories"]):
+        with Memory.open(workspace, environ=environ, settings={**BOTH, "also": also}) as memory:
+            hit = memory.search("which instrument does the user play")[0]
+            read = memory.get(hit.path)
+
+        assert ("~/.hermes/memories/USER.md", "") == (hit.path, hit.memory)
+        assert ("The user plays the cello.", hit.path) == (read.text, read.path)

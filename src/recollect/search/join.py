@@ -14,7 +14,7 @@ import numpy as np
 from recollect.errors import RecollectError
 from recollect.search.options import CALIBRATED
 from recollect.search.select import LEAST_UNSURE, is_tail
-from recollect.types import Results
+from recollect.types import Results, SourceKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -38,7 +38,7 @@ def joined(
     # A guess without the words or quotes of the question is none if another memory has them.
     guesses = {at for at, each in answers.items() if is_sure and not each.confidence}
     hits = [
-        hit if not at and not hit.path.startswith("~") else _placed(hit, at or ".")
+        _placed(hit, at or ".") if at or _looks_outside(hit) else hit
         for at, each in answers.items()
         if at not in guesses
         for hit in each.hits
@@ -87,6 +87,11 @@ def _once(hits: list[Hit]) -> Iterator[Hit]:
         if said not in seen:
             seen.add(said)
             yield hit
+
+
+def _looks_outside(hit: Hit) -> bool:
+    """Return whether a note of the workspace is in a folder of it that is named `~`."""
+    return hit.path.startswith("~") and hit.source is not SourceKind.AGENTS
 
 
 def _placed(hit: Hit, at: str) -> Hit:
