@@ -485,6 +485,12 @@ class MemoryParts:
         return frozenset((*notes, *(each.path for each in ledger)))
 
     @synchronized
+    def shows(self, path: str) -> bool:
+        """Return whether hits can have this path: here, or in a memory searched with this one."""
+        place = self._elsewhere(path)
+        return self._others[place[0]]().shows(place[1]) if place else path in self.paths()
+
+    @synchronized
     @rebuilds
     def verify_store(self) -> Sequence[str]:
         """Read the whole index and return what is broken: nothing if it is sound."""

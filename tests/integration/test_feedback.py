@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.support.commands import Cli
@@ -26,7 +26,7 @@ def cli(workspace: Path, environ: dict[str, str], write: Write) -> Cli:
     return Cli(workspace, {**environ, "RECOLLECT_PROVIDER": "none"})
 
 
-def cases_of(cli: Cli) -> list[dict[str, object]]:
+def cases_of(cli: Cli) -> list[dict[str, Any]]:
     (file,) = (Path(cli.environ["RECOLLECT_HOME"]) / "cases").iterdir()
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
@@ -53,7 +53,7 @@ def test_the_last_word_on_a_hit_counts(cli: Cli) -> None:
     cli("search", "boat", "--wrong", "1")
     (case,) = cases_of(cli)
 
-    assert ([], 1) == (case.get("expected"), len(case["wrong"]))  # type: ignore[arg-type]
+    assert ([], 1) == (case.get("expected"), len(case["wrong"]))
 
 
 def test_a_place_that_no_hit_has_is_refused(cli: Cli) -> None:
@@ -74,6 +74,34 @@ def test_feedback_does_not_change_a_ranking_or_the_workspace(cli: Cli) -> None:
 
     assert before["results"] == after["results"]
     assert files == sorted(cli.workspace.rglob("*"))
+
+
+def test_hits_of_other_memories_and_of_the_main_checkout_are_judged_as_shown(
+    cli: Cli, environ: dict[str, str]
+) -> None:
+    notes = Path(environ["HOME"]) / "notes"
+    notes.mkdir(parents=True)
+    (notes / "MEMORY.md").write_text("My dentist is Doctor Albers.\n", encoding="utf-8")
+    git = cli.workspace / ".git"
+    (git / "worktrees" / "feature").mkdir(parents=True)
+    feature = cli.workspace.with_name("feature")
+    feature.mkdir()
+    (feature / ".git").write_text(f"gitdir: {git}/worktrees/feature\n", encoding="utf-8")
+    (git / "worktrees" / "feature" / "gitdir").write_text(f"{feature}/.git\n", encoding="utf-8")
+    worktree = Cli(feature, {**cli.environ, "RECOLLECT_ALSO": "~/notes"})
+
+    worktree("search", "who is my dentist", "--right", "1")
+    kept = worktree("search", "red boat", "--right", "1")
+    measured = worktree("eval")
+
+    cases = [(case["query"], case["expected"][0]["path"]) for case in cases_of(cli)]
+    assert f"{cli.workspace}/memory/a.md#L1 is kept as right" in kept.stderr
+    assert [
+        ("who is my dentist", "~/notes/MEMORY.md"),
+        ("red boat", f"{cli.workspace}/memory/a.md"),
+    ] == cases
+    assert "2 cases, from" in measured.stdout
+    assert "not an indexed file" not in measured.stderr
 
 
 def test_feedback_on_what_is_not_indexed_is_refused(

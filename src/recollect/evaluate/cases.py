@@ -163,7 +163,7 @@ def unfindable(cases: Sequence[Case], *, memory: Memory, file: Path) -> Iterator
     for case in cases:
         for place in case.expected:
             where = f"{file}:{case.line}"
-            if place.path not in indexed:
+            if place.path not in indexed and not memory.parts.shows(place.path):
                 yield f"{where}: {place.path} is not an indexed file of {memory.workspace}."
             elif place.lines and (lines := lines_in(place.path)) and place.lines[1] > lines:
                 yield f"{where}: {place.citation} ends after the file's last line, {lines}."

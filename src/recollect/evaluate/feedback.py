@@ -27,7 +27,7 @@ def keep_feedback(memory: MemoryParts, query: str, citation: str, *, right: bool
     given = {"query": query, "kind": "feedback", "expected": [citation]}
     said = parse_case(json.dumps(given), where="feedback")
     [place] = said.expected
-    if place.path not in memory.paths():
+    if not memory.shows(place.path):
         raise NotFoundError(f"{place.path} is not indexed.", action="Name a hit as shown.")
     file = memory.setup.places.cases_of(memory.agent)
     with memory.lock:
