@@ -245,7 +245,8 @@ class Memory:
     def _agent_notes(self) -> AgentNotes:
         from recollect.sessions.agent_notes import AgentNotes
 
-        return AgentNotes(self._session_places, options=self.config.ingest)
+        is_other = self._setup.is_other
+        return AgentNotes(self._session_places, options=self.config.ingest, is_other=is_other)
 
     @property
     def config(self) -> Config:

@@ -140,3 +140,28 @@ def test_beside_other_memories_they_are_shown_where_they_are_and_can_be_read(
 
         assert ("~/.hermes/memories/USER.md", "") == (hit.path, hit.memory)
         assert ("The user plays the cello.", hit.path) == (read.text, read.path)
+
+
+def test_they_are_indexed_once_not_again_in_every_other_memory(
+    workspace: Path, environ: dict[str, str], home: Path
+) -> None:
+    (home / "notes").mkdir()
+    (home / "notes" / "MEMORY.md").write_text("The user lives by the sea.\n", encoding="utf-8")
+
+    def indexed_in_notes() -> int:
+        with Memory.open(home / "notes", environ=environ, settings=BOTH) as notes:
+            return len(notes.paths())
+
+    def search() -> list[str]:
+        with Memory.open(workspace, environ=environ, settings={**BOTH, "also": "~/notes"}) as both:
+            return [hit.path for hit in both.search("cello boiler sea", source="agents").hits]
+
+    found = search()
+    unasked = indexed_in_notes()
+    with Memory.open(home / "notes", environ=environ, settings=BOTH) as notes:
+        notes.sync()
+    found_again, asked = search(), indexed_in_notes()
+
+    assert ["~/.hermes/memories/USER.md"] == [path for path in found if "hermes" in path]
+    assert found == found_again
+    assert (1, 5) == (unasked, asked)

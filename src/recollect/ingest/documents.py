@@ -185,6 +185,8 @@ def make_plan(sources: Sequence[Source], *, known: Stored, force: bool) -> Plan:
         found, failures = source.find()
         recipe = source.recipe
         left = stored.pop(source.kind, {})
+        if source.keeps_what_is_stored:
+            continue
         for each in found:
             own = left.get(each.path)
             if (

@@ -48,6 +48,9 @@ class Source(ABC):
     The recipe says how, and changes when that does.
     """
 
+    keeps_what_is_stored = False
+    """Whether it finds nothing and loses nothing, because other processes sync it."""
+
     def has_changed(self) -> bool:
         """Return whether a file changed since `find`; asked only of a joint source."""
         return False

@@ -42,6 +42,7 @@ def joined(
         for at, each in answers.items()
         if at not in guesses
         for hit in each.hits
+        if not (at and hit.source is SourceKind.AGENTS)  # the own have those of the user
     ]
     hits = sorted(_once(hits), key=lambda hit: -round(hit.score, _EQUALLY_GOOD))
     if hits and floor is None and not query.tail and own.fusion == CALIBRATED:

@@ -34,9 +34,13 @@ class AgentNotes(NotesSource):
     kind = SourceKind.AGENTS
     dropped = Source.dropped
 
-    def __init__(self, places: SessionPlaces, *, options: IngestOptions) -> None:
+    def __init__(
+        self, places: SessionPlaces, *, options: IngestOptions, is_other: bool = False
+    ) -> None:
+        """Store the arguments; in a memory that `is_other`, the one that was asked finds them."""
         super().__init__(places.workspace, options=options)
         self._places = places
+        self.keeps_what_is_stored = is_other
 
     def places(self) -> Iterator[Path]:
         """Yield the files and folders that exist: those of the user, then those of the project."""
