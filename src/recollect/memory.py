@@ -62,6 +62,10 @@ if TYPE_CHECKING:
     from recollect.types import Progress, Results
 
 P = ParamSpec("P")
+_REPAIR = (
+    "The repository that {} is a worktree of is no longer where it was: `git worktree repair` in "
+    "its main checkout connects them again."
+)
 
 
 def _takes(
@@ -577,6 +581,8 @@ def open_memory(setup: Setup, *, models: Models | None = None) -> Memory:
                 else f"This index was built for {previous}; it is now used for {workspace}."
             )
         notices += tuple(told)
+    if setup.checkout.is_cut_off and not store.holds():
+        notices += (_REPAIR.format(setup.workspace),)
     return Memory(setup, store=store, notices=notices, purpose="recollect index", models=models)
 
 

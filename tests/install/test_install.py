@@ -155,6 +155,19 @@ def test_a_json_file_in_another_layout_keeps_its_meaning_and_its_indentation(
     assert before == json.loads(file.read_text(encoding="utf-8"))
 
 
+@pytest.mark.parametrize("text", ["{}", "{}\n", '{"a":1,"b":[2]}', '{"a": 1, "b": [2]}\n'])
+def test_a_file_of_one_line_is_the_same_after_undo(install: Install, text: str) -> None:
+    file = install.home / ".cursor/mcp.json"
+    file.parent.mkdir()
+    file.write_text(text, encoding="utf-8")
+    install.well("cursor")
+    written = file.read_text(encoding="utf-8")
+    install.well("cursor", "--undo")
+
+    assert "recollect" in written
+    assert text == file.read_text(encoding="utf-8")
+
+
 def test_what_a_user_added_to_the_entry_stays_when_it_is_renewed(install: Install) -> None:
     install.well("cursor")
     file = install.home / ".cursor/mcp.json"

@@ -203,6 +203,18 @@ def test_who_may_see_some_scopes_sees_no_others_in_other_memories(
     assert "Ada prefers the window seat." not in seen["user:ben"]
 
 
+@pytest.mark.parametrize("spelled", ['["~/notes"]', "notes", "~/notes"])
+def test_it_is_set_once_for_every_project_however_it_is_spelled(
+    workspace: Path, environ: dict[str, str], notes: Path, spelled: str
+) -> None:
+    del notes
+    run(workspace, environ, "config", "set", "--user-file", "also", spelled)
+
+    found = answer(workspace, environ, "search", "--json", "who is my dentist")
+
+    assert "~/notes/MEMORY.md" == found["results"][0]["path"]
+
+
 def answer(workspace: Path, environ: dict[str, str], *arguments: str, stdin: str = "") -> Any:
     """Return the JSON that a command prints."""
     return json.loads(run(workspace, environ, *arguments, stdin=stdin).partition("--")[0])

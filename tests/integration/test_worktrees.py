@@ -145,6 +145,25 @@ def test_a_background_process_finds_what_was_imported_for_all_of_them(
     assert (2, 0) == (first.added, as_started.removed)
 
 
+def test_a_worktree_whose_main_checkout_was_moved_says_how_to_connect_them(
+    app: Path, environ: dict[str, str]
+) -> None:
+    git(app, "rm", "-q", "--cached", "MEMORY.md")
+    git(app, "commit", "-qm", "keep notes out of git")
+    feature = app.parent / "bare"
+    git(app, "worktree", "add", "-q", str(feature))
+    moved = app.rename(app.parent / "elsewhere")
+    with Memory.open(feature, environ=environ, settings=QUIET) as memory:
+        lost = memory.search("depot")
+    git(moved, "worktree", "repair")
+    with Memory.open(feature, environ=environ, settings=QUIET) as memory:
+        found = memory.search("depot")
+
+    assert ((), True) == (lost.hits, any("git worktree repair" in told for told in lost.notices))
+    assert [f"{moved}/memory/private.md"] == [hit.path for hit in found.hits]
+    assert not any("git worktree repair" in told for told in found.notices)
+
+
 def test_sharing_can_be_turned_off(app: Path, feature: Path, environ: dict[str, str]) -> None:
     say(environ, app, "aaaa", "The spare key hangs behind the blue barrel.")
     settings = {**WITH_TALK, "worktrees": False}

@@ -128,6 +128,7 @@ def test_the_sdk_s_client_registers_signs_in_searches_refreshes_and_is_revoked(
         )
         return json.loads(done.stdout)
 
+    nobody = told("list")
     program = command(sample, "--http", f"127.0.0.1:{port}", "--oauth", base)
     with running(program, environ) as server:
         assert server.process.stderr is not None
@@ -144,6 +145,7 @@ def test_the_sdk_s_client_registers_signs_in_searches_refreshes_and_is_revoked(
         told("revoke", listed["id"])
         asyncio.run(searched())
 
+    assert {"tokens": [], "signedIn": []} == nobody
     assert first
     assert first == again == refreshed
     assert "A &lt;b&gt;client&lt;/b&gt;" in pages[0]

@@ -30,6 +30,8 @@ class Checkout:
     """The git folder that all checkouts have in common; None outside of a repository."""
     main: Path | None = None
     """The same folder in the main checkout; None in that one, or if there is none."""
+    is_cut_off: bool = False
+    """Whether it is a worktree of a repository that is no longer where it was."""
     birth: str = ""
     """What stays the same if the checkout is moved, and no other checkout has; empty if unknown."""
 
@@ -57,7 +59,7 @@ def checkout_of(workspace: Path) -> Checkout:
     root = next((each for each in above if os.path.lexists(each / ".git")), None)
     found = root and _git_folder(root)
     if not (root and found):
-        return Checkout()
+        return Checkout(is_cut_off=root is not None and _is_cut_off(root))
     git, repository = found
     below = workspace.relative_to(root)
     config = _text(repository / "config", repository)
@@ -93,6 +95,11 @@ def _git_folder(root: Path) -> tuple[Path, Path] | None:
         return None
     names_back = os.path.realpath(git / _text(git / "gitdir", git)) == str(mark)
     return (git, git.parent.parent) if names_back else None
+
+
+def _is_cut_off(root: Path) -> bool:
+    given = _text(root / ".git", root).removeprefix("gitdir:").strip()
+    return "/worktrees/" in given and not os.path.lexists(root / given)
 
 
 def _text(file: Path, inside: Path) -> str:

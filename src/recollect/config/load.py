@@ -184,16 +184,21 @@ class Setup:
             found[shown_path(main, home=home)] = partial(self._other, main)
         for given in self.config.also:
             first, *below = PurePath(given).parts
-            place = home.joinpath(*below) if first == "~" else self.workspace / given
+            above = self.workspace if self._names_also_itself else home
+            place = home.joinpath(*below) if first == "~" else above / given
             folder = Path(os.path.realpath(place))
             if folder not in (self.workspace, main):
                 found[shown_path(folder, home=home)] = partial(self._check_other, folder)
         return found
 
+    @property
+    def _names_also_itself(self) -> bool:
+        """Whether it is the workspace's own file that names other memories."""
+        return self.config.origins["also"] == str(self.workspace / PROJECT_FILE)
+
     def _check_other(self, folder: Path) -> Setup:
         """Return the setup of a workspace that the settings name, if it may be named there."""
-        is_trusted = self.config.origins["also"] != str(self.workspace / PROJECT_FILE)
-        if not (is_trusted or is_inside(folder, self.workspace)):
+        if self._names_also_itself and not is_inside(folder, self.workspace):
             raise WorkspaceError(
                 f"{folder} is outside of the workspace, whose own settings name it.",
                 action=_SET_ELSEWHERE,

@@ -68,7 +68,11 @@ class Config:
         "sessions.paths", (), paths, "more transcripts: files, folders and globs"
     )
     also: tuple[str, ...] = setting(
-        "also", (), paths, "other workspaces to search with this one, each with its own index"
+        "also",
+        (),
+        paths,
+        "other workspaces to search with this one, each with its own index; in your own settings, "
+        "a relative path starts in your home",
     )
     worktrees: bool = setting(
         "worktrees",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from recollect.config.edit import edit_toml, shown_table
 from recollect.install.agents import NAME, Syntax, is_own_hook
@@ -58,9 +58,12 @@ def without_entries(text: str, target: AgentFile) -> str:
     return _written(tree, like=text) if is_changed else text
 
 
-def is_empty(text: str, *, syntax: Syntax) -> bool:
-    """Return whether a file with this text says nothing."""
-    return not text.strip() or (syntax is Syntax.JSON and not _read(text, syntax))
+def was_made_here(before: str, after: str) -> bool:
+    """Return whether a file that says nothing after its entries were removed was made for them.
+
+    One line of JSON was not: it has the layout of an object that was there.
+    """
+    return not after.strip() or (after.strip() == "{}" and "\n" in before.strip())
 
 
 def snippet(target: AgentFile) -> str:
@@ -210,7 +213,10 @@ def _written(tree: Tree, *, like: str) -> str:
     """Return the text of a tree, in the layout of another text."""
     newline = _newline(like)
     unit = found[1] if (found := _INDENT.search(like)) else "  "
-    text = json.dumps(tree, indent=unit, ensure_ascii=False, allow_nan=False)
+    layout: dict[str, Any] = {"indent": unit}
+    if like.strip() and "\n" not in like.strip():
+        layout = {} if ": " in like else {"separators": (",", ":")}
+    text = json.dumps(tree, **layout, ensure_ascii=False, allow_nan=False)
     text = text.replace("\n", newline)
     mark = _BYTE_ORDER_MARK if like.startswith(_BYTE_ORDER_MARK) else ""
     return mark + text + (newline if not like.strip() or like.endswith("\n") else "")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from recollect.config.paths import find_workspace
 from recollect.errors import ConfigError
 from recollect.install.agents import AGENTS, PROJECT, InstallRequest, InstallScope, Launch
-from recollect.install.edit import is_empty, snippet, with_entries, without_entries
+from recollect.install.edit import snippet, was_made_here, with_entries, without_entries
 from recollect.records import dataclass
 from recollect.text.confined import read_inside, resolve_inside
 from recollect.text.files import delete_file, make_folder, replace_file
@@ -147,8 +147,7 @@ class Installer:
             if not undo:
                 return FileChange(file, before, with_entries(before or "", target))
             after = None if before is None else without_entries(before, target)
-            # A file that says nothing else was made by `install`.
-            if after is not None and after != before and is_empty(after, syntax=target.syntax):
+            if before and after is not None and after != before and was_made_here(before, after):
                 after = None
         except (OSError, ValueError, RecursionError) as error:
             raise _refused(target, error, undo=undo) from None

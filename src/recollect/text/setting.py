@@ -8,8 +8,10 @@ raise ValueError with what was expected, worded to follow "Give".
 
 from __future__ import annotations
 
+import json
 import math
 import re
+from contextlib import suppress
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _METADATA = "setting"
+_LIST = re.compile(r'\s*\[\s*(".*"\s*)?\]\s*', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +167,11 @@ def optional(parse: Callable[[object], T]) -> Callable[[object], T | None]:
 
 
 def _split(value: object) -> list[str] | None:
-    """Return the parts of a list, or of a text with commas; None if it is neither."""
+    """Return the parts of a list, or of one as a text; None if it is neither."""
     given = value.split(",") if isinstance(value, str) else value
+    if isinstance(value, str) and _LIST.fullmatch(value):
+        with suppress(ValueError):  # globs have brackets, too
+            given = json.loads(value)
     if not isinstance(given, (list, tuple)) or not all(isinstance(each, str) for each in given):
         return None
     return [each.strip() for each in given]

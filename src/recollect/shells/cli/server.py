@@ -180,12 +180,14 @@ def list_tokens(options: SharedOptions, *, memory: str | None) -> None:
     setup = options.setup(can_ask=False)
     signed_in = SignIns.of(setup).listed()
     found: list[Token] = []
-    if is_of_many(setup.config.store) or not signed_in:
+    is_shared = is_of_many(setup.config.store)
+    if is_shared or memory:
         with _host(options) as host:
             found = host.database.tokens(memory)
     rows = [[each.id, _rights(each), each.label] for each in found]
     rows += [[each.id, f"signed in {each.renewed:%Y-%m-%d}", each.client] for each in signed_in]
-    nothing = "No tokens. `recollect server tokens create MEMORY` makes one."
+    create = "No tokens. `recollect server tokens create MEMORY` makes one."
+    nothing = create if is_shared else "No program has signed in."
     options.print({"tokens": found, "signedIn": signed_in}, table(rows) or nothing)
 
 
