@@ -358,14 +358,16 @@ class MemoryParts:
             explain=True,
         )
 
-    @staticmethod
     def recall_from(
-        results: Results, *, budget_tokens: int, form: RecallForm | str = RecallForm.FULL
+        self, results: Results, *, budget_tokens: int, form: RecallForm | str = RecallForm.FULL
     ) -> Recalled:
         """Return the block for a turn, from the results of its search."""
-        from recollect.browse.recall import recall_block
+        from recollect.browse.recall import keep_cost, recall_block
 
-        return recall_block(results, budget_tokens=budget_tokens, form=RecallForm(form))
+        recalled = recall_block(results, budget_tokens=budget_tokens, form=RecallForm(form))
+        if self.folder is not None and self.store.is_shared:
+            keep_cost(self.setup.places.recalls_of(self.agent), recalled.tokens)
+        return recalled
 
     @synchronized
     def get(self, path: str, *, start_line: int = 1, lines: int = 120) -> Excerpt:
@@ -410,6 +412,7 @@ class MemoryParts:
 
         `deep` also embeds one text, to see that the provider really works.
         """
+        from recollect.browse.recall import costs_in
         from recollect.ingest.documents import find_staleness
         from recollect.ingest.lease import at_work
 
@@ -429,6 +432,7 @@ class MemoryParts:
         stored = self.store.status(counted, audience=audience)
         others = self._ask_others(MemoryParts.stored)
         failed = {at: each for at, each in others.items() if isinstance(each, RecollectError)}
+        costs = self.setup.places.recalls_of(self.agent)
         # The cache of a server is not for its clients.
         cache, trouble = (None, ()) if self.folder is None else cache_status_of(self.cache)
         return Status(
@@ -464,6 +468,7 @@ class MemoryParts:
                 if not isinstance(each, RecollectError)
             },
             checkouts=tuple(map(str, self.setup.checkout.others())),
+            recalls=() if self.folder is None else costs_in(costs),
         )
 
     @synchronized

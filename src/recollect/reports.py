@@ -227,6 +227,8 @@ class IndexStatus:
     is_writable: bool
     documents: int
     chunks: int
+    tokens: int
+    """About how many a model sees in all chunks."""
     by_source: Mapping[str, Amount]
     vectors: int
     """Chunks with a vector in a space asked about."""
@@ -284,7 +286,7 @@ class LegsStatus:
 class Status:
     """The state of one memory: what is indexed, which provider embeds it, what is stale."""
 
-    shape = Shape(optional="also checkouts")
+    shape = Shape(optional="also checkouts recalls")
     workspace: str
     agent: str
     index: IndexStatus
@@ -300,6 +302,8 @@ class Status:
     """What is indexed of the memories that are searched with this one, by their names."""
     checkouts: tuple[str, ...] = ()
     """The same folder in other worktrees of its repository, which share conversations and facts."""
+    recalls: tuple[int, ...] = ()
+    """How many tokens each of the last recalls put into a prompt, the newest last."""
     notices: tuple[str, ...] = ()
 
 

@@ -734,6 +734,12 @@ def test_clearing_forgets_documents_and_vectors(store: Store) -> None:
     assert 1 == store.status(SpaceTexts(SPACE)).chunks
 
 
+def test_status_estimates_the_tokens_of_all_texts(store: Store) -> None:
+    put(store, "a.md", "The boat is red, and the oars are green.")
+
+    assert len("The boat is red, and the oars are green.") // 4 == store.status(None).tokens
+
+
 def test_status_counts_per_source(store: Store) -> None:
     put(store, "memory/a.md", "apple", "banana")
     put(store, "memory/b.md", "cherry")

@@ -49,6 +49,16 @@ def test_status_is_shown_on_a_read_only_disk(sample: Path, environ: dict[str, st
     assert "not updated" in " ".join(shown["notices"])
 
 
+def test_a_recall_is_answered_on_a_read_only_disk(
+    sample: Path, environ: dict[str, str], home: Path
+) -> None:
+    recalled = run_read_only(sample, environ, "recall", "how do we keep backups safe")
+
+    assert (0, True) == (recalled.returncode, "recollect-memory" in recalled.stdout)
+    assert "Traceback" not in recalled.stderr
+    assert not (home / "recalls").exists()
+
+
 def test_a_damaged_cache_on_a_read_only_disk_is_a_notice(
     sample: Path, environ: dict[str, str], home: Path
 ) -> None:

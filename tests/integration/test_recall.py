@@ -14,6 +14,7 @@ from recollect import Memory
 from recollect.errors import QueryError, UsageError
 from recollect.reports import RecallForm
 from recollect.shape import json_of
+from recollect.shells.render.status import status_text
 from recollect.text.size import estimate_tokens
 
 if TYPE_CHECKING:
@@ -158,3 +159,21 @@ def test_the_help_of_a_memory_leaves_out_what_is_internal() -> None:
     told = pydoc.plain(pydoc.render_doc(Memory))
 
     assert (True, False) == ("search(self" in told, "embed_search" in told)
+
+
+def test_the_status_says_what_memory_holds_and_what_the_last_recalls_cost(
+    sample: Path, environ: dict[str, str]
+) -> None:
+    with Memory.open(sample, environ={**environ, "RECOLLECT_PROVIDER": "none"}) as memory:
+        before = memory.status()
+        costs = [memory.recall(PROMPT, budget_tokens=100 + n).tokens for n in range(22)]
+        after = memory.status()
+
+    assert () == before.recalls
+    assert tuple(costs[2:]) == after.recalls
+    assert "recalls" not in json_of(before)
+    assert costs[2:] == json_of(after)["recalls"]
+    assert after.index.tokens == json_of(after)["index"]["tokens"] > 500
+    assert f"; the last 20 recalls took {round(sum(costs[2:]) / 20)} on average" in "".join(
+        text for text, _ in status_text(after)
+    )

@@ -6,17 +6,20 @@ neutralised, and the block says that its content is data, not instructions.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recollect.errors import UsageError
 from recollect.reports import Recalled, RecallForm
 from recollect.text.excerpt import without_headings
+from recollect.text.files import make_private_folder, replace_file
 from recollect.text.safe import ID_CHARS, fence, fenced, neutralised, on_one_line
 from recollect.text.size import estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from recollect.types import Hit, Results
 
@@ -27,6 +30,8 @@ _WEAK_REMARK = "Weak matches: read one if it may help, and answer only if it say
 _MOST_WEAK = 3  # of an answer that is not confident, one line each
 _RELATED_FROM = 0.15
 """The least probability of an answer from which weak matches are worth a line each."""
+_KEPT_COSTS = 20
+"""Recalls whose cost is kept."""
 _ANY_ID = "x" * ID_CHARS
 
 
@@ -63,6 +68,22 @@ def recall_block(results: Results, *, budget_tokens: int, form: RecallForm) -> R
         reason = _why_empty(results, worthy=worthy, budget_tokens=budget_tokens, least=least)
     block = fenced("\n".join(lines), form=form.value, remark=remark) if lines else ""
     return Recalled(block, estimate_tokens(block), tuple(shown), results, reason)
+
+
+def costs_in(file: Path) -> tuple[int, ...]:
+    """Return how many tokens the last recalls cost, as they were kept."""
+    try:
+        return tuple(map(int, file.read_text(encoding="ascii").split()))
+    except (OSError, ValueError):
+        return ()
+
+
+def keep_cost(file: Path, tokens: int) -> None:
+    """Keep how many tokens a recall cost, if the home can be written."""
+    costs = (*costs_in(file), tokens)[-_KEPT_COSTS:]
+    with suppress(OSError):
+        make_private_folder(file.parent)
+        replace_file(file, " ".join(map(str, costs)).encode(), private=True)
 
 
 def _why_empty(results: Results, *, worthy: Sequence[Hit], budget_tokens: int, least: int) -> str:

@@ -84,6 +84,10 @@ class Places:
         """Return where a server of an agent's memory answers commands; its name is short."""
         return self.home / "run" / digest_of(agent.encode())[:_SOCKET_CHARS]
 
+    def recalls_of(self, agent: str) -> Path:
+        """Return the file that says what the last recalls of an agent cost."""
+        return self.home / "recalls" / agent
+
     def index_of(self, agent: str) -> Path:
         """Return the index file of an agent."""
         return self.home / "memory" / f"{agent}{SUFFIX}"
@@ -119,7 +123,12 @@ class Workspace:
         home = Path(os.path.abspath(places.home))  # noqa: PTH100 - what it is named, not where it is
         if "RECOLLECT_HOME" not in self.environ or not is_inside(home, self.folder):
             return
-        of_agent = (places.archive_of, places.ingested_of, places.socket_of)
+        of_agent = (
+            places.archive_of,
+            places.ingested_of,
+            places.recalls_of,
+            places.socket_of,
+        )
         for each in (self.index, places.cache, *(place(agent) for place in of_agent)):
             try:
                 resolve_inside(each, self.folder)

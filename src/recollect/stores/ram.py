@@ -34,6 +34,7 @@ from recollect.stores.synchronized import synchronized
 from recollect.stores.vectors import check_vectors, propose_by, top
 from recollect.text.globs import matches
 from recollect.text.phrases import contains_all
+from recollect.text.size import tokens_of
 from recollect.text.tags import has_tag, tags_whole_document
 from recollect.types import ChunkKey, Known, Scope, SourceKind, SupersededFact
 
@@ -439,11 +440,13 @@ class RamStore(Store):
         chunks = Counter(row.chunk.source for row in rows)
         space = texts.fingerprint if texts else None
         bare = [row.chunk for row in rows if not self._has_vector(row, space)]
+        text_bytes = sum(row.text_bytes for row in rows)
         return IndexStatus(
             location=self.location,
-            size_bytes=0 if audience is None else sum(row.text_bytes for row in rows),
+            size_bytes=0 if audience is None else text_bytes,
             documents=len(known),
             chunks=len(rows),
+            tokens=tokens_of(text_bytes),
             by_source={source: Amount(documents[source], chunks[source]) for source in documents},
             vectors=len(rows) - len(bare),
             pending=sum(texts.media or not chunk.media for chunk in bare) if texts else 0,

@@ -55,6 +55,11 @@ def weigh(text: str) -> int:
     )
 
 
+def tokens_of(text_bytes: int) -> int:
+    """Return about how many tokens texts of that size have in all, without looking at them."""
+    return text_bytes // CHARS_PER_TOKEN
+
+
 def estimate_tokens(text: str) -> int:
     """Return roughly how many tokens a model sees in a text."""
     return -(-weigh(text) // CHARS_PER_TOKEN)

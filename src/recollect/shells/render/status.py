@@ -39,6 +39,7 @@ def status_text(status: Status) -> Iterator[Line]:
     yield f"Indexed    {_size(index)}", ""
     for source, amount in index.by_source.items():
         yield f"{_INDENT}{source}: {_size(amount)}", "dim"
+    yield f"Tokens     about {index.tokens:,}{_cost(status.recalls)}", ""
     model = f", {provider.model}, {provider.dimensions} dimensions" if provider.model else ""
     configured = f"(configured: {provider.requested})"
     for name, amount in status.also.items():
@@ -114,6 +115,13 @@ def _state(check: Check) -> tuple[str, str]:
     if not check.works:
         return "FAIL", "red"
     return ("warn", "yellow") if check.is_warning else ("ok  ", "")
+
+
+def _cost(recalls: Sequence[int]) -> str:
+    if not recalls:
+        return ""
+    mean = round(sum(recalls) / len(recalls))
+    return f"; the last {plural(len(recalls), 'recall')} took {mean} on average"
 
 
 def _cache_size(cache: CacheStatus) -> str:

@@ -24,6 +24,7 @@ from recollect.stores.postgres.schema import TABLES, require_version, version_of
 from recollect.stores.postgres.segments import disagreements
 from recollect.stores.postgres.vectors import OWN_SPACES, NearQuestion, PostgresVectors
 from recollect.stores.summary import spaces_of
+from recollect.text.size import tokens_of
 from recollect.types import Scope
 
 if TYPE_CHECKING:
@@ -129,11 +130,13 @@ class PostgresStore(PostgresDocuments, PostgresVectors, Store):
                 embedded, pending = run(connection, counted, values).fetchone() or (0, 0)
         by_source = {source: Amount(documents, chunks) for source, documents, chunks, _ in rows}
         total = Amounts(by_source).total
+        text_bytes = sum(int(row[3]) for row in rows)
         return IndexStatus(
             location=self.location,
-            size_bytes=sum(int(row[3]) for row in rows),
+            size_bytes=text_bytes,
             documents=total.documents,
             chunks=total.chunks,
+            tokens=tokens_of(text_bytes),
             by_source=by_source,
             vectors=embedded,
             pending=pending,

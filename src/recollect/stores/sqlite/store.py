@@ -39,6 +39,7 @@ from recollect.stores.sqlite.filters import Filter
 from recollect.stores.sqlite.scan import usable_engine
 from recollect.stores.sqlite.vectors import SqliteVectors, chunk_vectors
 from recollect.stores.vectors import propose_by
+from recollect.text.size import tokens_of
 from recollect.types import ChunkKey, Scope
 
 if TYPE_CHECKING:
@@ -56,12 +57,12 @@ if TYPE_CHECKING:
 
 _READ_BYTES = 1 << 20
 _BY_SOURCE = """
-    SELECT d.source, count(DISTINCT d.id), count(c.id), {size}
+    SELECT d.source, count(DISTINCT d.id), count(c.id),
+        ifnull(sum(octet_length(c.text)), 0)
     FROM documents d LEFT JOIN chunks c ON c.document = d.id AND {condition}
     WHERE {shown} GROUP BY d.source
 """
 _SHOWN = "d.source <> 'facts' OR c.id IS NOT NULL"
-_TEXT_BYTES = "ifnull(sum(octet_length(c.text)), 0)"
 _LEASE = "SELECT token, purpose, pid, host, since, beat FROM leases WHERE name = ?"
 _PUT_LEASE = "INSERT INTO leases VALUES (?, ?, ?, ?, ?, ?, ?)"
 _CLEAR = """
@@ -133,18 +134,17 @@ class SqliteStore(SqliteDocuments, SqliteVectors, Store):
         self, texts: SpaceTexts | None, *, audience: frozenset[str] | None = None
     ) -> IndexStatus:
         with self._reading() as connection:
-            scope, condition, seen, shown, size = None, "true", tuple[str, ...](), "true", "0"
+            scope, condition, seen, shown = None, "true", tuple[str, ...](), "true"
             if audience is not None:
                 scope = Scope(audience=audience, with_superseded=True)
                 condition, seen = Filter(connection, scope).condition()
-                shown, size = _SHOWN, _TEXT_BYTES
-            counted = _BY_SOURCE.format(condition=condition, shown=shown, size=size)
+                shown = _SHOWN
+            counted = _BY_SOURCE.format(condition=condition, shown=shown)
             rows = list(connection.execute(counted, seen))
             held = chunk_vectors(connection, texts.fingerprint if texts else None, scope=scope)
+        text_bytes = size_bytes = sum(row[3] for row in rows)
         if audience is None:
             size_bytes = sum(map(_size_bytes, files_of(self._path)))
-        else:
-            size_bytes = sum(row[3] for row in rows)
         by_source = {source: Amount(documents, chunks) for source, documents, chunks, _ in rows}
         total = Amounts(by_source).total
         return IndexStatus(
@@ -152,6 +152,7 @@ class SqliteStore(SqliteDocuments, SqliteVectors, Store):
             size_bytes=size_bytes,
             documents=total.documents,
             chunks=total.chunks,
+            tokens=tokens_of(text_bytes),
             by_source=by_source,
             vectors=int(np.count_nonzero(held.has_vector)),
             pending=held.pending(media=texts.media) if texts else 0,
