@@ -83,8 +83,8 @@ class SessionBook:
         """Copy transcripts into the home, so that they outlive their agent's clean-up.
 
         Args:
-            paths: files or folders of transcripts, or data exports of ChatGPT or claude.ai; none
-                means every transcript of this memory.
+            paths: files or folders of transcripts, data exports of ChatGPT or claude.ai, or the
+                database of claude-mem; none means every transcript of this memory.
             on_notice: called with a sentence about what could not be imported.
 
         Returns the stored paths of those that are new or changed.

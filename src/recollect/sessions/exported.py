@@ -1,13 +1,14 @@
-"""Conversations of data exports of ChatGPT and claude.ai: divides an export, and reads each one.
+"""Conversations of data exports of ChatGPT and claude.ai, and what claude-mem noted of sessions.
 
 An export is a zip file, the folder it unpacks to, or its `conversations.json`; large ones have
 several numbered files. Each conversation becomes a transcript of JSON Lines: a header, then the
 messages without secrets on the branch that the product shows, because an edited prompt or another
 answer starts a branch. Thoughts, tool calls, their output, custom instructions and attached files
-are not part of what was said.
+are not part of what was said. The database of claude-mem is read as it is, and never written.
 
 Threat: a zip file from elsewhere unpacks to any size, or names files outside of it. Nothing is
-unpacked to disk, only the files of conversations are read, and never more than the limits.
+unpacked to disk, only the files of conversations are read, and never more than the limits. A view
+in a database never ends, so only tables are read.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ import re
 import zipfile
 import zlib
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from recollect.errors import UsageError
 from recollect.records import dataclass
 from recollect.sessions.clean import flatten, said
+from recollect.sessions.openclaw_database import read_database
 from recollect.sessions.rows import (
     MAX_BYTES,
     blocks,
@@ -39,9 +42,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
+    import apsw
+
     from recollect.sessions.rows import Row
 
 _CONVERSATIONS = re.compile(r"conversations(?:-[0-9]{1,6})?\.json")
+_DATABASE = "claude-mem.db"
+_TABLES = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN (?, ?)"
+_NOTED = """
+    SELECT memory_session_id, CAST(project AS TEXT), CAST(created_at_epoch AS INTEGER),
+           title, subtitle, narrative, facts, text, NULL FROM observations
+    UNION ALL
+    SELECT memory_session_id, CAST(project AS TEXT), CAST(created_at_epoch AS INTEGER),
+           request, investigated, learned, 'Completed: ' || completed,
+           'Next steps: ' || next_steps, notes FROM session_summaries
+    ORDER BY 1, 3
+"""
 _ENCRYPTED = 1
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 """Ids become file names, so nothing else will do."""
@@ -71,23 +87,66 @@ class Conversation:
 def is_export(place: Path) -> bool:
     """Return whether a file or folder looks like a data export."""
     if place.is_dir():
-        return bool(_files_in(place))
-    return place.suffix.lower() == ".zip" or bool(_CONVERSATIONS.fullmatch(place.name))
+        return bool(_files_in(place)) or (place / _DATABASE).is_file()
+    is_packed = place.suffix.lower() == ".zip" or place.name == _DATABASE
+    return is_packed or bool(_CONVERSATIONS.fullmatch(place.name))
 
 
 def conversations_of(place: Path) -> Iterator[Conversation | str]:
     """Yield the conversations of an export, or for one that cannot be used, why."""
     known = 0
-    for text in _texts(place):
-        for entry in _entries(text, place):
-            found = _conversation(entry)
-            known += isinstance(found, Conversation)
-            yield found
+    database = place / _DATABASE if place.is_dir() else place
+    if database.name == _DATABASE and database.exists():
+        entries: Iterator[object] = iter(_noted(database))
+    else:
+        entries = chain.from_iterable(_entries(text, place) for text in _texts(place))
+    for entry in entries:
+        found = _conversation(entry)
+        known += isinstance(found, Conversation)
+        yield found
     if not known:
         raise UsageError(
-            f"{place} has no conversations of ChatGPT or claude.ai.",
+            f"{place} has no conversations of ChatGPT or claude.ai, and no notes of claude-mem.",
             action="Name the zip file of a data export, or the folder with its conversations.json.",
         )
+
+
+def _noted(file: Path) -> list[Row]:
+    """Return the sessions that claude-mem noted something of, in the form of an export."""
+
+    def read(connection: apsw.Connection) -> list[Row]:
+        tables = ("observations", "session_summaries")
+        if connection.execute(_TABLES, tables).get != len(tables):
+            return []
+        sessions: dict[object, list[Row]] = {}
+        room = MAX_BYTES
+        for session, project, moment, *told in connection.execute(_NOTED):
+            texts = [text for each in told if (text := _listed(each))]
+            room -= sum(map(len, texts)) + 1
+            if room < 0:
+                raise _too_large(file)
+            row = {"created_at": moment, "project": project, "text": "\n\n".join(texts)}
+            sessions.setdefault(session, []).append(row)
+        return [
+            {"id": each, "project": rows[0]["project"], "observations": rows}
+            for each, rows in sessions.items()
+        ]
+
+    try:
+        return read_database(file.parent.resolve() / file.name, read)
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file} cannot be read ({error}).", action="Name a copy.") from error
+
+
+def _listed(value: object) -> str:
+    """Return a text that claude-mem keeps, which may be a list as JSON."""
+    if not isinstance(value, str):
+        return ""
+    try:
+        items = json.loads(value) if value.startswith("[") else value
+    except (ValueError, RecursionError):
+        return value
+    return "\n".join(f"- {each}" for each in items) if isinstance(items, list) else value
 
 
 def _texts(place: Path) -> Iterator[str]:
@@ -180,10 +239,14 @@ def _after_space(text: str, at: int) -> int:
 
 def _conversation(entry: object) -> Conversation | str:
     row: Row = entry if isinstance(entry, dict) else {}
-    is_chatgpt = isinstance(row.get("mapping"), dict)
-    if not is_chatgpt and not isinstance(row.get("chat_messages"), list):
+    if isinstance(row.get("mapping"), dict):
+        form = TranscriptFormat.CHATGPT
+    elif isinstance(row.get("chat_messages"), list):
+        form = TranscriptFormat.CLAUDE_AI
+    elif isinstance(row.get("observations"), list):
+        form = TranscriptFormat.CLAUDE_MEM
+    else:
         return "an entry is not a conversation of ChatGPT or claude.ai"
-    form = TranscriptFormat.CHATGPT if is_chatgpt else TranscriptFormat.CLAUDE_AI
     product = _PRODUCTS[form]
     own_id = next(filter(None, (string(row, name) for name in product.ids)), "")
     if not _ID.fullmatch(own_id):
@@ -308,5 +371,13 @@ _PRODUCTS = {
         ids=("uuid",),
         branch=_claude_branch,
         said=_claude_said,
+    ),
+    TranscriptFormat.CLAUDE_MEM: _Product(
+        title="project",
+        created="created_at",
+        updated="updated_at",
+        ids=("id",),
+        branch=lambda entry: blocks(entry.get("observations")),
+        said=lambda row: (Speaker.ASSISTANT, string(row, "text")),
     ),
 }

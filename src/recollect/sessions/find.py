@@ -57,7 +57,9 @@ _OPENCLAW_TYPES = frozenset({
     "session", "session-meta", "session_info", "custom", "custom_message", "compaction", "reset",
     "branch_summary", "model_change", "thinking_level_change", "label",
 })  # fmt: skip
-_EXPORTED = frozenset({TranscriptFormat.CHATGPT, TranscriptFormat.CLAUDE_AI})
+_EXPORTED = frozenset(
+    {TranscriptFormat.CHATGPT, TranscriptFormat.CLAUDE_AI, TranscriptFormat.CLAUDE_MEM}
+)
 """Formats of `export`, whose first row names them."""
 _CODEX_TYPES = frozenset(
     {"session_meta", "turn_context", "event_msg", "response_item", "compacted"}
@@ -333,7 +335,7 @@ def title_of(found: FoundTranscript) -> str:
         return ""
     with open_transcript(found.file) as stream:
         row = row_of(stream.readline(_HEADER_BYTES)) or {}
-    return flatten(string(row, "title") or string(row, "name"))
+    return flatten(string(row, "title") or string(row, "name") or string(row, "project"))
 
 
 def is_of_workspace(

@@ -90,7 +90,7 @@ def is_database_file(path: str) -> bool:
 def list_sessions(file: Path) -> list[StoredSession] | Failure:
     """Return the conversations in a database, or why it cannot be read."""
     try:
-        return _read(file, _sessions_in)
+        return read_database(file, _sessions_in)
     except _UnknownSchemaError as error:
         return Failure(str(file), str(error), error.action)
     except OSError as error:
@@ -102,13 +102,14 @@ def read_session(file: Path, session: str) -> list[str]:
     """Return the rows of a conversation in order, each the JSON of a transcript's line."""
 
     def rows(connection: apsw.Connection) -> list[str]:
+        _check(connection)
         columns = _columns(connection, _ROWS)
         found = connection.execute(
             _READ.format(packed=_PACKED if _PACKED in columns else "NULL"), (session,)
         )
         return [_text(plain, packed) for plain, packed in found]
 
-    return _read(file, rows)
+    return read_database(file, rows)
 
 
 class _UnknownSchemaError(OSError):
@@ -119,8 +120,8 @@ class _UnknownSchemaError(OSError):
         self.action = action
 
 
-def _read(file: Path, work: Callable[[apsw.Connection], Outcome]) -> Outcome:
-    """Return what a function reads in a database whose schema is known."""
+def read_database(file: Path, work: Callable[[apsw.Connection], Outcome]) -> Outcome:
+    """Return what a function reads in a database that another program may be writing."""
     import apsw  # noqa: PLC0415 - heavy, and most memories have no such database
 
     for _ in range(_ATTEMPTS):
@@ -128,7 +129,6 @@ def _read(file: Path, work: Callable[[apsw.Connection], Outcome]) -> Outcome:
         is_idle = before[-1] == 0
         try:
             with closing(_open(file, is_idle=is_idle)) as connection, connection:
-                _check(connection)
                 outcome = work(connection)
         except apsw.Error as error:
             if is_idle and before != _state(file):
@@ -186,6 +186,7 @@ def _columns(connection: apsw.Connection, table: str) -> set[str]:
 
 
 def _sessions_in(connection: apsw.Connection) -> list[StoredSession]:
+    _check(connection)
     columns = _columns(connection, _ROWS)
     if not columns:
         return []

@@ -46,7 +46,7 @@ def reader_of(form: TranscriptFormat, *, is_archive: bool) -> TranscriptReader:
             return ClaudeCodeReader()
         case TranscriptFormat.CODEX:
             return CodexReader()
-        case TranscriptFormat.CHATGPT | TranscriptFormat.CLAUDE_AI:
+        case TranscriptFormat.CHATGPT | TranscriptFormat.CLAUDE_AI | TranscriptFormat.CLAUDE_MEM:
             return ExportReader(form)
 
 

@@ -29,6 +29,7 @@ class TranscriptFormat(StrEnum):
     CODEX = "codex"
     CHATGPT = "chatgpt"
     CLAUDE_AI = "claude.ai"
+    CLAUDE_MEM = "claude-mem"
 
 
 class Speaker(StrEnum):

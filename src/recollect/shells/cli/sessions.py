@@ -57,8 +57,8 @@ def list_sessions(options: SharedOptions) -> None:
 def import_sessions(options: SharedOptions, *, paths: tuple[str, ...]) -> None:
     """Copy transcripts, so that they are kept when their agent deletes them.
 
-    PATHS are files or folders of transcripts, or data exports of ChatGPT or claude.ai (the zip
-    file, or the folder it unpacks to); without any, all transcripts that belong to this memory.
+    PATHS are files or folders of transcripts, data exports of ChatGPT or claude.ai (the zip file,
+    or the folder it unpacks to), or ~/.claude-mem; without any, all transcripts of this memory.
     """
     notices: list[str] = []
 
