@@ -399,6 +399,12 @@ class MemoryParts:
         name = next((each for each in by_length if shown.startswith(f"{each}/")), None)
         return (name, shown.removeprefix(f"{name}/")) if name else None
 
+    def picture(self, path: str, *, note: str) -> tuple[bytes, str]:
+        """Return the bytes and the media type of a picture, as `note` names it."""
+        from recollect.browse.pictures import read_picture
+
+        return read_picture(path, note=note, folder=self.folder, options=self.config.ingest.walk)
+
     @property
     def _audience(self) -> frozenset[str] | None:
         """The scopes whose facts may be seen; None for all."""

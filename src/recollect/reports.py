@@ -14,7 +14,7 @@ from recollect.shape import Shape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import date
+    from datetime import date, datetime
 
     from recollect.types import Degradation, Hit, Results, SourceKind
 
@@ -460,6 +460,11 @@ class DocumentSummary:
     chunks: int
     """Chunks in scope."""
     size_bytes: int
+    first_line: str = ""
+    """The first line of a note that is not a heading, shortened."""
+    tags: tuple[str, ...] = ()
+    changed: datetime | None = None
+    """When its file last changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -500,10 +505,14 @@ class RelatedNote(Passage):
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """The documents closest to one, best first."""
+    """The documents closest to one, best first, and those that links connect it with."""
 
     notes: tuple[RelatedNote, ...]
     degraded: Mapping[str, Degradation] | None = None
+    links: tuple[str, ...] = ()
+    """Paths of the notes that it links to."""
+    backlinks: tuple[str, ...] = ()
+    """Paths of the notes that link to it."""
 
 
 @dataclass(frozen=True, slots=True)

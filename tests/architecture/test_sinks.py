@@ -43,6 +43,7 @@ PROMPTS = {
 NETWORK = {
     "shells/http/errors.py: super().__init__": 1,  # JsonResponse
     "shells/http/oauth.py: HTMLResponse": 2,  # the page of a sign-in: nothing remembered, escaped
+    "shells/http/search.py: Response": 1,  # a picture, by its first bytes
     "shells/http/status.py: Response": 2,  # metrics: numbers; files of the page
     "shells/mcp/server.py: MCPError": 1,
     "shells/mcp/server.py: CallToolResult": 1,  # of a ToolResult

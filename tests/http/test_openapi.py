@@ -41,6 +41,7 @@ PROMISED = {
     ("POST", "/api/facts/{id}/restore"),
     ("DELETE", "/api/facts/{id}"),
     ("GET", "/api/related"),
+    ("GET", "/api/picture"),
     ("GET", "/api/documents"),
     ("GET", "/api/timeline"),
     ("GET", "/api/map"),

@@ -103,6 +103,7 @@ REQUESTS: dict[tuple[str, str], tuple[Asked, ...]] = {
         Asked({"path": LEDGER}),
         Asked({"path": LEDGER, "scope": BOB}, for_ada=403),
     ),
+    ("GET", "/api/picture"): (Asked({"path": "vault.png"}, status=404),),
     ("GET", "/api/tidy"): (ANY,),
     ("GET", "/"): (ANY,),
     ("GET", "/static/{name}"): (Asked(names={"name": "main.js"}),),

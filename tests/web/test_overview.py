@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import date
+import contextlib
+import os
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +14,7 @@ from tests.web.vault import copy_sample
 
 from recollect import Memory
 from recollect.browse.layout import NEIGHBOURS, evenly, lay_out, widest
-from recollect.errors import UsageError
+from recollect.errors import NotFoundError, UsageError
 from recollect.stores.base import published_in
 from recollect.types import Leg, Scope
 
@@ -209,6 +211,94 @@ def test_documents_come_the_newest_first_page_by_page(
         pages[0].documents[0].title,
         pages[0].documents[0].headings,
     )
+
+
+def test_a_listed_note_says_its_first_line_its_tags_and_when_its_file_changed(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
+) -> None:
+    file = write(
+        "memory/tea.md",
+        "---\ntags: [kitchen]\n---\n# Tea\n\n![pot](pot.png)\n\n"
+        "Steep it for *four* minutes. #ritual\n\n<private>#secret</private>\n",
+    )
+    os.utime(file, (1_767_225_600, 1_767_225_600))  # 2026-01-01
+    with Memory.open(workspace, environ=environ, settings=WORDS) as memory:
+        memory.facts.remember("The pot is blue", tags=["pottery"])
+        memory.sync()
+        fact, before = memory.overview.documents().documents
+        file.write_text("Let it cool.\n", encoding="utf-8")
+        memory.sync()
+        after = memory.overview.documents(source="memory").documents[0]
+
+    assert "Steep it for *four* minutes. #ritual" == before.first_line
+    assert ("kitchen", "ritual") == before.tags
+    assert datetime(2026, 1, 1, tzinfo=UTC) == before.changed
+    assert ("Let it cool.", ()) == (after.first_line, after.tags)
+    assert ("", ()) == (fact.first_line, fact.tags), "a page of facts has many scopes"
+
+
+def test_a_note_names_the_notes_that_links_connect_it_with(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
+) -> None:
+    write("memory/tea.md", "See [[Pots]] and [the cups](shelf/cups.md).\n")
+    write("memory/pots.md", "All pots.\n")
+    write("memory/shelf/cups.md", "For [[tea]].\n")
+    with Memory.open(workspace, environ=environ, settings=WORDS) as memory:
+        memory.sync()
+        tea = memory.overview.related("memory/tea.md")
+
+    assert ("memory/pots.md", "memory/shelf/cups.md") == tea.links
+    assert ("memory/shelf/cups.md",) == tea.backlinks
+
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(8)
+
+
+def test_a_picture_is_found_beside_its_note_from_the_top_and_by_its_name(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
+) -> None:
+    write("memory/trips/lake.md", "![](boat.png)\n")
+    for place in ("trips", "attached"):
+        (workspace / "memory" / place).mkdir(exist_ok=True)
+        (workspace / "memory" / place / f"{place}.png").write_bytes(PNG)
+    with Memory.open(workspace, environ=environ, settings=WORDS) as memory:
+        shown = [
+            memory.parts.picture(path, note="memory/trips/lake.md")
+            for path in (
+                "trips.png",
+                "../trips/trips.png",
+                "memory/trips/trips.png",
+                "attached.png",
+            )
+        ]
+
+    assert [(PNG, "image/png")] * 4 == shown
+
+
+def test_only_pictures_in_folders_of_notes_are_read(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path], tmp_path: Path
+) -> None:
+    write("memory/lake.md", "![](boat.png)\n")
+    write("memory/.recollectignore", "hidden/\n")
+    write(".recollectignore", "memory/hidden/\n")
+    outside = tmp_path / "outside.png"
+    outside.write_bytes(PNG)
+    (workspace / "memory" / "link.png").symlink_to(outside)
+    (workspace / "top.png").write_bytes(PNG)
+    for name in ("hidden", ".git"):
+        (workspace / "memory" / name).mkdir()
+        (workspace / "memory" / name / "secret.png").write_bytes(PNG)
+    (workspace / "memory" / "page.svg").write_text("<svg/>", encoding="utf-8")
+    (workspace / "memory" / "text.png").write_text("<script>", encoding="utf-8")
+    refused = []
+    names = ["link.png", "top.png", "../top.png", str(outside), f"../../{outside.name}", "page.svg"]
+    names += ("hidden/secret.png", ".git/secret.png", "secret.png", "text.png", "lake.md", "no.png")
+    with Memory.open(workspace, environ=environ, settings=WORDS) as memory:
+        for name in names:
+            with contextlib.suppress(NotFoundError):
+                refused.append((name, memory.parts.picture(name, note="memory/lake.md")))
+
+    assert [] == refused
 
 
 def test_facts_of_other_scopes_are_neither_counted_nor_listed(

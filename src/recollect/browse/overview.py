@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,15 +23,16 @@ from recollect.types import ChunkKey, Degradation, Leg, Scope, SourceKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from datetime import date, datetime
+    from datetime import date
     from threading import RLock
 
     import numpy.typing as npt
 
     from recollect.ingest.sync import Syncer
     from recollect.providers.chain import Chain
-    from recollect.reports import Documents
-    from recollect.types import Chunk, Fingerprint, Hit, Vectors
+    from recollect.reports import Documents, DocumentSummary
+    from recollect.stores.base import Name
+    from recollect.types import Chunk, Fingerprint, Hit, Known, Vectors
 
     Floats = npt.NDArray[np.float64]
 
@@ -40,6 +42,10 @@ _PASSAGES = 8  # of a document, whose neighbours are looked for
 _NEIGHBOURS = 24  # of each passage; some are of the document itself
 _BATCH = 1000
 """Chunks that are read at a time."""
+_NS_PER_SECOND = 1_000_000_000
+_NOTES = (SourceKind.MEMORY, SourceKind.AGENTS)
+_NO_PROSE = ("#", "|", "`", "~", "---", "===", "![")
+"""How a line starts that says little by itself."""
 _NO_SPACE = Degradation(
     "No vectors are complete yet, so there is nothing to draw.",
     action="Wait until the index is embedded; `recollect status` shows how far it is.",
@@ -74,6 +80,8 @@ class Overview:
         self._map_origin: object = None
         """Differs if the map would."""
         self._links: tuple[object, LinkGraph] | None = None
+        self._said: dict[Name, tuple[str, str, tuple[str, ...]]] = {}
+        """Digest, first line and tags of the notes that were listed."""
 
     @synchronized
     @rebuilds
@@ -118,7 +126,26 @@ class Overview:
             path=path,
             tags=required_tags(tags, note_type=type),
         )
-        return self._store.documents(scope, limit=limit, offset=offset)
+        found = self._store.documents(scope, limit=limit, offset=offset)
+        known = self._store.known((each.source, each.path) for each in found.documents)
+        described = (self._described(each, known) for each in found.documents)
+        return replace(found, documents=tuple(described))
+
+    def _described(self, found: DocumentSummary, known: Mapping[Name, Known]) -> DocumentSummary:
+        """Return a summary with what the file and the texts of a note say."""
+        name = found.source, found.path
+        if name not in known:
+            return found
+        digest, seconds = known[name].digest, known[name].stat.mtime_ns // _NS_PER_SECOND
+        found = replace(found, changed=datetime.fromtimestamp(seconds, tz=UTC) if seconds else None)
+        if found.source not in _NOTES:
+            return found
+        if self._said.get(name, ("",))[0] != digest:
+            chunks = self._store.chunks_of(found.path, source=found.source)
+            tags = (tag for each in chunks for tag in shown_tags(each.text, each.triggers))
+            self._said[name] = digest, _first_line(chunks), tuple(dict.fromkeys(tags))
+        _, first_line, own = self._said[name]
+        return replace(found, first_line=first_line, tags=own)
 
     @synchronized
     @rebuilds
@@ -131,16 +158,18 @@ class Overview:
     @synchronized
     @rebuilds
     def related(self, path: str, *, limit: int = 6, scopes: Iterable[str] = ()) -> Related:
-        """Return the documents whose passages mean what passages of this one mean.
+        """Return the documents whose passages mean what passages of this one mean, and its links.
 
         `scopes` adds facts besides the global ones.
         """
+        graph = self.link_graph()
+        linked = Related((), None, graph.links.get(path, ()), graph.backlinks.get(path, ()))
         _check(limit, name="limit", low=1, high=MAX_RELATED)
         scope = self._scope(scopes)
         within = replace(scope, path=escaped(path))
         fingerprint = published_in(self._store.spaces())
         if fingerprint is None:
-            return Related((), {Leg.VECTOR: self._why_none()})
+            return replace(linked, degraded={Leg.VECTOR: self._why_none()})
         own = self._store.embedded(fingerprint, scope=within)
         _, vectors = self._embedded(own[evenly(len(own), _PASSAGES)], fingerprint)
         proposals = self._store.propose(
@@ -151,7 +180,7 @@ class Overview:
             for key, cosine in zip(pool.keys, pool.cosines, strict=True):
                 cosines[key] = max(cosine, cosines.get(key, -1.0))
         chunks, _ = self._embedded(cosines, fingerprint)
-        return Related(_closest(chunks, cosines, without=path)[:limit])
+        return replace(linked, notes=_closest(chunks, cosines, without=path)[:limit])
 
     @synchronized
     @rebuilds
@@ -237,6 +266,11 @@ def _closest(
     return tuple(
         RelatedNote(*_passage(chunks[key]), similarity=cosines[key]) for key in best.values()
     )
+
+
+def _first_line(chunks: Sequence[Chunk]) -> str:
+    lines = (line.strip() for chunk in chunks for line in chunk.text.split("\n"))
+    return next((each[:200] for each in lines if each and not each.startswith(_NO_PROSE)), "")
 
 
 def _passage(

@@ -33,11 +33,17 @@ _SUFFIX = ".md"
 _MAGIC = re.compile(r"[*?\[]")
 
 
-def walk(workspace: Path, *, options: WalkOptions) -> tuple[list[Found], list[Failure]]:
-    """Return the files of a memory in order, each once, and the paths that could not be read."""
+def walk(
+    workspace: Path, *, options: WalkOptions, takes: Callable[[str], object] | None = None
+) -> tuple[list[Found], list[Failure]]:
+    """Return the files of a memory in order, each once, and the paths that could not be read.
+
+    `takes` says of a name whether such a file is returned besides the notes.
+    """
     root = _real_folder(workspace)
-    own = _Limits(root, options)
-    extra = _Limits(root, options, options.media, options.stays_inside)
+    own = _Limits(root, options, takes or _nothing)
+    takes = takes or (modality_of if options.media else _nothing)
+    extra = _Limits(root, options, takes, options.stays_inside)
     seen: list[Found] = []
     failures: list[Failure] = []
     for name in layout_of(root, options=options).names():
@@ -59,6 +65,10 @@ def walk(workspace: Path, *, options: WalkOptions) -> tuple[list[Found], list[Fa
     large = {each.path: why for each in media if (why := oversize(each))}
     kept = [each for each in found if each.path not in large] if large else found
     return kept, [*failures, *large.values()]
+
+
+def _nothing(_name: str) -> bool:
+    return False
 
 
 def _other(found: Found, options: WalkOptions) -> Found:
@@ -161,7 +171,8 @@ class _Limits:
 
     root: Path
     options: WalkOptions
-    takes_media: bool = False
+    takes: Callable[[str], object]
+    """Whether a file that is not a note counts, by its name."""
     stays_inside: bool = False
 
     def look(
@@ -199,7 +210,7 @@ class _Limits:
     def _is_wanted(self, name: str) -> bool:
         options = self.options
         is_read = options.is_text(name) or bool(options.command_for(name))
-        return is_read or (self.takes_media and modality_of(name) is not None)
+        return is_read or bool(self.takes(name))
 
     def _excluding(self, boundary: Path, *, failures: list[Failure]) -> Callable[[str], bool]:
         """Return a test for excluded paths: by the setting, and by the boundary's ignore file."""
@@ -246,7 +257,7 @@ def _extra(text: str, *, limits: _Limits, failures: list[Failure]) -> list[Found
         failures.append(_wrong_entry(text, _LEADS_OUT, _NAME_YOURSELF))
         return []
     modality = modality_of(place.name)
-    is_taken = limits.takes_media or bool(limits.options.command_for(place.name))
+    is_taken = limits.takes(place.name) or bool(limits.options.command_for(place.name))
     if modality is not None and not is_taken and place.is_file():
         reason = f"is an {modality} file, and those are not indexed"
         action = "Set multimodal.enabled, or remove it from extra_paths."
@@ -266,7 +277,7 @@ def _extra_glob(text: str, given: Path, *, limits: _Limits, failures: list[Failu
         boundary = base.resolve()
         seen = limits.look(base, boundary=boundary, failures=failures, pattern=pattern)
     if not seen:
-        wanted = "Markdown or media files" if limits.takes_media else "Markdown files"
+        wanted = "Markdown files" if limits.takes is _nothing else "Markdown or media files"
         reason = f"matches no {wanted}" if pattern else "does not exist"
         create = "Add some" if pattern else "Create it"
         failures.append(_wrong_entry(text, reason, f"{create}, or fix or remove the entry."))

@@ -56,6 +56,7 @@ OPERATIONS = (
     Operation("GET", "/api/documents", search.documents, Documents),
     Operation("GET", "/api/timeline", search.timeline, Timeline),
     Operation("GET", "/api/related", search.related, Related),
+    Operation("GET", "/api/picture", search.picture, None, media_type="image/*"),
     Operation("GET", "/api/map", search.chunk_map, ChunkMap),
     Operation("GET", "/", status.page, None, media_type="text/html", is_public=True),
     Operation("GET", "/static/{name}", status.static, None, media_type="*/*",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import Query
 from pydantic import Field, create_model
+from starlette.responses import Response
 
 from recollect.evaluate.tidy import TidyReport
 from recollect.evaluate.tidy import tidy as tidy_report
@@ -246,6 +247,21 @@ class RelatedParameters(TimelineParameters):
         min_length=1, max_length=1000, description="A memory file, as search shows it."
     )
     limit: int = Field(6, ge=1, le=50, description="The most notes to return.")
+
+
+class PictureParameters(Parameters):
+    """Parameters of GET /api/picture."""
+
+    path: str = Field(min_length=1, max_length=1000, description="The picture, as a note names it.")
+    note: str = Field("", max_length=1000, description="The note that shows it.")
+
+
+async def picture(state: State, given: Annotated[PictureParameters, Query()]) -> Response:
+    """Return a picture that a note shows."""
+    content, media_type = await state.memory.read(
+        lambda memory: memory.picture(given.path, note=given.note)
+    )
+    return Response(content, media_type=media_type)
 
 
 async def documents(state: State, given: Annotated[DocumentsParameters, Query()]) -> Documents:
