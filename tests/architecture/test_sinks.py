@@ -57,7 +57,6 @@ PAGE = {
     "text.js: createTextNode": 2,
     "text.js: textContent": 3,
     # Fixed words, numbers, and `plain`.
-    "file.js: textContent": 2,
     "health.js: textContent": 1,
     "main.js: setAttribute": 2,
     "main.js: textContent": 1,

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 VIEWS: dict[str, dict[str, object]] = {
     "search": {"q": "certificate"},
-    "file": {"path": "memory/2026-09-15.md", "from": 7, "to": 13},
+    "notes": {"folder": "memory"},
+    "file": {"path": "memory/rich.md", "from": 18, "to": 21},
     "timeline": {"day": "2026-09-15"},
     "map": {"q": "what does the cat eat"},
     "facts": {"superseded": 1},
@@ -167,7 +168,7 @@ def test_the_theme_switch_is_at_the_top_right_and_every_view_is_in_sight(
     assert switch is not None
     assert brand is not None
     cut = []
-    for link in tab.find("#views a").all():
+    for link in tab.find("#views > a, #views summary").all():
         box = link.bounding_box()
         if box is None or box["x"] < 0 or box["x"] + box["width"] > width:
             cut.append(link.inner_text())
@@ -229,6 +230,6 @@ def test_nothing_moves_for_those_who_asked_for_that(
 
 def test_the_title_of_the_tab_says_where_one_is(tab: Tab) -> None:
     tab.open("file", path="memory/2026-09-15.md")
-    expect(tab.page).to_have_title("memory/2026-09-15.md · Recollect")
+    expect(tab.page).to_have_title("2026-09-15 · Recollect")
     tab.open("map")
     expect(tab.page).to_have_title("Map · Recollect")

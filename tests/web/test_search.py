@@ -92,7 +92,7 @@ def test_everything_can_be_done_with_keys_alone(tab: Tab) -> None:
     press("Enter")
     tab.has_focus(tab.hits.nth(0))
     press("Enter")
-    expect(tab.find(".row.is-hit").first).to_be_in_viewport()
+    expect(tab.find("article .is-hit").first).to_be_in_viewport()
     press("Escape")
     tab.has_focus(tab.hits.nth(0))
     press("Escape")
@@ -235,7 +235,7 @@ def test_a_snippet_is_rendered_and_its_links_lead_to_notes(tab: Tab) -> None:
     )
     snippet.get_by_role("link", name="the debts").click()
 
-    expect(tab.find("h1")).to_have_text("memory/table.md")
+    expect(tab.find("h1")).to_have_text("Debts")
 
 
 def test_words_of_a_script_without_spaces_are_marked(tab: Tab) -> None:

@@ -15,6 +15,65 @@ if TYPE_CHECKING:
 DRAWN = "canvas => canvas.toDataURL()"
 
 
+def test_notes_are_listed_by_date_with_their_first_line_and_narrowed_by_folder_tag_and_words(
+    tab: Tab, sample_server: Server
+) -> None:
+    listed = sample_server.ask("/api/documents", source="memory", limit=1000)["documents"]
+    by_date = sorted((each["date"] or each["changed"] for each in listed), reverse=True)
+    tab.open("notes")
+    notes = tab.find(".documents li")
+    expect(notes).to_have_count(len(listed))
+    dates = [each.get_attribute("datetime") for each in tab.find(".documents time").all()]
+
+    assert by_date == dates
+    expect(notes.filter(has_text="A rich note")).to_contain_text(
+        "Some emphasis and a table of debts."
+    )
+    expect(notes.filter(has_text="A rich note").locator("time")).to_contain_text("changed")
+    tab.find(".tree").get_by_role("link", name=re.compile("^protocols")).click()
+    expect(tab.find(".documents .mono").filter(has_not_text="memory/protocols/")).to_have_count(0)
+    amount = sum(each["path"].startswith("memory/protocols/") for each in listed)
+    expect(notes).to_have_count(amount)
+    tab.find(".tree").get_by_role("link", name=re.compile("^All notes")).click()
+    tab.find(".chips").get_by_role("link", name="#aviation 1").click()
+    expect(notes).to_have_text([re.compile("Rendering of markup")])
+    assert "tag=aviation" in tab.page.url
+    tab.find(".chips").get_by_role("link", name="#aviation 1").click()
+    tab.box.fill("second line rich")
+    expect(notes).to_have_count(0)
+    tab.box.fill("emphasis rich")
+    expect(notes).to_have_count(1)
+    notes.get_by_role("link").click()
+    expect(tab.find("article")).to_be_visible()
+
+
+def test_the_rest_of_the_views_opens_by_keys_and_closes_again(tab: Tab) -> None:
+    press = tab.page.keyboard.press
+    tab.open("notes")
+    more = tab.find("#views summary")
+    timeline = tab.find("#views a[data-view=timeline]")
+    expect(timeline).to_be_hidden()
+    more.focus()
+    press("Enter")
+    expect(timeline).to_be_visible()
+    press("Escape")
+    expect(timeline).to_be_hidden()
+    tab.has_focus(more)
+    press("Enter")
+    press("Tab")
+    tab.has_focus(timeline)
+    press("Enter")
+    expect(tab.find("h1")).to_have_text("Timeline")
+    expect(timeline).to_be_hidden()
+    expect(timeline).to_have_attribute("aria-current", "page")
+    more.click()
+    tab.find("h1").click()
+
+    expect(timeline).to_be_hidden()
+    tab.page.get_by_role("link", name="All notes").click()
+    expect(tab.find("h1")).to_have_text("Notes")
+
+
 def test_the_timeline_has_every_day_that_is_stored(tab: Tab, sample_server: Server) -> None:
     days = {day["date"] for day in sample_server.ask("/api/timeline")["days"]}
     tab.open("timeline")
@@ -33,7 +92,7 @@ def test_a_day_tells_notes_from_conversations_and_opens_its_documents(tab: Tab) 
     expect(tab.find(".as-of")).to_have_text("No fact was valid on this day")
     tab.find(".documents a").first.click()
 
-    expect(tab.find("h1")).to_have_text("memory/2026-09-15.md")
+    expect(tab.find(".file-head")).to_contain_text("memory/2026-09-15.md")
     tab.page.go_back()
     expect(tab.find(".cell[aria-current]")).to_have_attribute("data-day", "2026-09-15")
 
@@ -86,7 +145,7 @@ def test_the_map_can_be_read_without_a_pointer(tab: Tab) -> None:
     expect(tab.find(".tip")).to_contain_text("MEMORY.md")
     tab.page.keyboard.press("Enter")
 
-    expect(tab.find("h1")).to_have_text("MEMORY.md")
+    expect(tab.find(".file-head")).to_contain_text("MEMORY.md")
 
 
 def test_pointing_at_the_map_names_a_chunk_and_a_click_opens_it(tab: Tab) -> None:
@@ -106,7 +165,7 @@ def test_pointing_at_the_map_names_a_chunk_and_a_click_opens_it(tab: Tab) -> Non
     tab.page.mouse.down()
     tab.page.mouse.up()
 
-    expect(tab.find(".row").first).to_be_visible()
+    expect(tab.find("article")).to_be_visible()
 
 
 def test_the_map_is_coloured_by_age_and_by_folder_on_request(tab: Tab) -> None:

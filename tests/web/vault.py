@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import shutil
 from datetime import UTC, date, datetime, time, timedelta
@@ -50,6 +51,48 @@ The *ornithopter* is **ready**; see `wing_span` and [[table|the debts]].
 Read [the guide](../MEMORY.md) or <https://example.invalid/guide>. #aviation
 我每天骑自行车上班，自行車很旧。
 """
+RICH = """---
+title: A rich note
+tags: [alpha, "beta"]
+born: 1971-06-30
+friends:
+  - "[[people]]"
+---
+# A rich note
+
+Some *emphasis* and a [[table|table of debts]].
+A second line; see [below](#deep-heading).
+
+## Tasks
+
+- [x] oil the hinge
+- [ ] paint the door
+  - nested entry
+    that goes on
+
+1. first
+2. second
+
+#### Deep heading
+
+> A quotation
+> [!note] of two lines
+
+```python
+print("<b>")  # not a heading
+```
+
+| tool | where |
+|---|--:|
+| `awl` | a \\| b |
+
+![the lake](attached/lake.png) and ![[lake.png]] but ![a pixel](https://outside.invalid/x.png)
+
+<private>unseen</private> ends. #gamma
+"""
+PICTURE = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 SAID = (
     ("user", "Where did we put the spare key of the workshop?", "2026-09-15T09:00:00Z"),
     (
@@ -161,6 +204,9 @@ def write_hostile(workspace: Path) -> None:
         (workspace / name).write_text(HOSTILE, encoding="utf-8")
     (workspace / "memory" / "table.md").write_text(TABLE, encoding="utf-8")
     (workspace / "memory" / "linked.md").write_text(LINKED, encoding="utf-8")
+    (workspace / "memory" / "rich.md").write_text(RICH, encoding="utf-8")
+    (workspace / "memory" / "attached").mkdir()
+    (workspace / "memory" / "attached" / "lake.png").write_bytes(PICTURE)
 
 
 def write_big(workspace: Path) -> None:

@@ -58,10 +58,13 @@ export function editorLink({ path, source, startLine = 1 }) {
   return h("a", { class: "small", href: editor.address(file, startLine) }, `Open in ${editor.name}`);
 }
 
-export function editorChoice() {
+export function editorChoice(chosen = () => {}) {
   const select = h("select", {}, h("option", { value: "" }, "no editor"),
     ...Object.entries(EDITORS).map(([value, { name }]) => h("option", { value }, name)));
   select.value = localStorage.getItem(EDITOR) ?? "";
-  select.addEventListener("change", () => localStorage.setItem(EDITOR, select.value));
+  select.addEventListener("change", () => {
+    localStorage.setItem(EDITOR, select.value);
+    chosen();
+  });
   return h("label", { class: "soft" }, "Open notes in ", select);
 }

@@ -24,8 +24,18 @@ export function go(view, params, { replace = false } = {}) {
   document.dispatchEvent(new Event("address"));
 }
 
-export function fileLink({ path, startLine, endLine }) {
-  return link("file", { path, from: startLine, to: endLine });
+export function fileLink({ path, startLine, endLine, matched = [] }) {
+  return link("file", { path, from: startLine, to: endLine, words: matched.join(" ") });
+}
+
+// The glob that only this path matches: a name may hold signs that a glob reads.
+export function globOf(path) {
+  return path.replace(/[*?[]/gu, "[$&]");
+}
+
+// How a note is called if only its path is known.
+export function nameOf(path) {
+  return path.split("/").at(-1).replace(/\.md$/iu, "");
 }
 
 // The folder of a path; of a transcript, whose folders are an agent's own, only where it comes from.

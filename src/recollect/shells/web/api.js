@@ -14,14 +14,29 @@ export function takeToken() {
 }
 
 // Returns the JSON of a response. After `signal` is aborted it throws, even if a response came.
-export async function request(path, { method = null, params = {}, body = null, signal = null } = {}) {
+export function request(path, options = {}) {
+  return answerTo(path, options, read);
+}
+
+// Returns a picture as the address of an image; only requests carry the token.
+export function requestPicture(params) {
+  return answerTo("/api/picture", { params }, async (response) => {
+    if (!response.ok) return read(response);
+    const reader = new FileReader();
+    reader.readAsDataURL(await response.blob());
+    await new Promise((resolve) => reader.addEventListener("loadend", resolve));
+    return reader.result;
+  });
+}
+
+async function answerTo(path, { method = null, params = {}, body = null, signal = null }, receive) {
   for (let attempt = 0; ; attempt += 1) {
     const token = sessionStorage.getItem(TOKEN);
     const response = await send(path, { method, params, body, signal, token });
     if (response.status !== 401) {
-      const json = await read(response);
+      const answer = await receive(response);
       signal?.throwIfAborted();
-      return json;
+      return answer;
     }
     // Another request may have got a token in the meantime.
     if (sessionStorage.getItem(TOKEN) === token) {

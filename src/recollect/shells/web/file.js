@@ -1,84 +1,124 @@
-// A file around a hit: numbered lines, more of them in both directions, and related notes beside it.
+// A note to read: rendered, or as numbered lines; what a hit pointed to is marked. Beside it stand the notes that
+// links connect it with, and those closest in meaning.
 
-import { copyButton, editorLink } from "./actions.js";
-import { latestOnly, request } from "./api.js";
-import { fileLink, go, here } from "./address.js";
-import { announce, count, failureNote, h, tag, waiting } from "./dom.js";
+import { copyButton, editorChoice, editorLink } from "./actions.js";
+import { latestOnly } from "./api.js";
+import { fileLink, folderOf, globOf, go, here, link, nameOf } from "./address.js";
+import { announce, failureNote, h, note, tag, waiting } from "./dom.js";
 import { unknownNote } from "./failures.js";
-import { lineKinds, lineNodes, plain, reveal } from "./text.js";
+import { article, sectionOf } from "./note.js";
+import { reader } from "./source.js";
+import { plain, reveal } from "./text.js";
 
-export const title = "File";
-export const parent = "search"; // the view that the navigation shows as current
+export const title = "Note";
+export const parent = "notes"; // the view that the navigation shows as current
 
-const CONTEXT = 40; // lines before and after the hit at first
-const STEP = 120; // lines loaded at a time after that
+const MOST_LINES = 10000;
+const MOST_CHARS = 200000; // that are rendered; the rest of a longer note is in its source
+const LISTED = 8; // notes that link here, or that this one links to
+const CASED = 200; // characters of a name of which capitals do not count
 
 export function open(root) {
-  const name = h("h1", { class: "file-name mono" });
-  const about = h("p", { class: "soft" });
+  const name = h("h1", { dir: "auto" });
+  const place = h("p", { class: "place" });
   const back = h("button", { type: "button", on: { click: goBack } }, "← Back");
   const body = h("div", { class: "sheet" });
   const actions = h("p", { class: "actions" });
-  const beside = h("aside", { class: "related", "aria-label": "Related notes" });
-  root.append(h("div", { class: "file-head" }, back, name, about, actions),
+  const beside = h("aside", { class: "related", "aria-label": "Connected notes" });
+  root.append(h("div", { class: "file-head" }, back, h("div", {}, name, place), actions),
     h("div", { class: "reading" }, body, beside));
   const requests = latestOnly();
   const relatedRequests = latestOnly();
   let isLoaded = false;
   let heading = title;
 
-  // Opens the file that a [[link]] names.
-  async function openNote(wanted) {
+  // Opens the file that a [[link]] in the note `by` names.
+  async function openNote(wanted, by, section) {
     heading = plain(wanted);
     name.replaceChildren(reveal(wanted));
-    about.textContent = "";
+    place.replaceChildren();
     body.replaceChildren(waiting("Loading …"));
     await requests.run(async (ownRequest) => {
-      const { documents } = await ownRequest("/api/documents", { params: { path: globOf(wanted), limit: 1 } });
-      if (!documents.length) throw unknownNote(wanted);
-      go("file", { path: documents[0].path }, { replace: true });
+      const { documents } = await ownRequest("/api/documents", { params: { path: globNamed(wanted), limit: 50 } });
+      const paths = documents.map(({ path }) => path).sort((one, other) => one.length - other.length);
+      if (!paths.length) throw unknownNote(wanted);
+      const near = paths.find((path) => folderOf(path) === folderOf(by));
+      go("file", { path: near ?? paths[0], section }, { replace: true });
     }, { failed: (error) => body.replaceChildren(failureNote(error)) });
   }
 
   async function update(params, { again = false } = {}) {
     if (params.has("note")) {
-      await openNote(params.get("note"));
+      await openNote(params.get("note"), params.get("by") ?? "", params.get("section"));
       return;
     }
     const path = params.get("path") ?? "";
     const from = Math.max(1, Number.parseInt(params.get("from") ?? "", 10) || 1);
     const to = Math.max(from, Number.parseInt(params.get("to") ?? "", 10) || 0);
     const hit = params.has("from") ? { from, to } : null;
-    heading = plain(path);
-    name.replaceChildren(reveal(path));
-    about.textContent = hit ? (from === to ? `line ${from}` : `lines ${from}–${to}`) : "";
+    // A transcript holds a turn in one line: its lines are read as they are.
+    const isTranscript = path.startsWith("sessions/");
+    const isSource = isTranscript || params.has("source");
     if (again && isLoaded) return;
     isLoaded = false;
+    heading = nameOf(path);
+    name.replaceChildren(reveal(heading));
+    const lines = hit ? (from === to ? `line ${from}` : `lines ${from}–${to}`) : "";
+    place.replaceChildren(h("span", { class: "mono" }, reveal(path)), h("span", {}, lines));
     const citation = `${path}${hit ? `#L${from}${to > from ? `-L${to}` : ""}` : ""}`;
-    const source = path.startsWith("sessions/") ? "sessions" : "memory";
-    actions.replaceChildren(copyButton("Copy citation", citation), editorLink({ path, source, startLine: from }) ?? "");
-    showRelated(path);
+    const editor = editorLink({ path, source: isTranscript ? "sessions" : "memory", startLine: from });
+    const other = { ...Object.fromEntries(params), source: isSource ? "" : 1 };
+    actions.replaceChildren(
+      h("a", { class: "small", href: link("search", { path: globOf(path) }) }, "Ask about this note"),
+      isTranscript ? "" : h("a", { class: "small", href: link("file", other) }, isSource ? "Read" : "Source"),
+      copyButton("Copy citation", citation), editor ?? (isTranscript ? "" : editorChoice(() => update(here().params))));
+    showBeside(path);
     body.replaceChildren(waiting("Loading …"));
     await requests.run(async (ownRequest) => {
-      await reader(path, hit, body).start(ownRequest);
+      const words = (params.get("words") ?? "").split(" ").filter(Boolean);
+      const isShown = !isSource && await showArticle({ path, hit, words, section: params.get("section") }, ownRequest);
+      if (!isShown) await reader(path, hit, body).start(ownRequest);
       isLoaded = true;
     }, {
       failed: (error) => body.replaceChildren(failureNote(error, () => update(here().params))),
     });
   }
 
+  // Returns whether the note could be rendered: a hit far down in a long note is read in its source.
+  async function showArticle({ path, hit, words, section }, ownRequest) {
+    const { text, next } = await wholeText(path, ownRequest);
+    if (next !== null && hit && hit.from >= next) return false;
+    const made = article(text, { path, hit, words });
+    heading = made.title || nameOf(path);
+    name.replaceChildren(reveal(heading));
+    document.title = `${plain(heading)} · Recollect`;
+    const nodes = made.nodes.length || made.title ? made.nodes : [h("p", { class: "waiting" }, "This note is empty.")];
+    const rest = next === null ? "" : note("", "This note is long; this is its beginning.", null,
+      h("a", { href: link("file", { path, source: 1, from: next, to: next }) }, "Read on in its source"));
+    body.replaceChildren(h("article", { class: "article", tabindex: "-1", "aria-label": plain(heading) }, ...nodes), rest);
+    const target = section ? body.querySelector(`[data-section="${CSS.escape(sectionOf(section))}"]`)
+      : body.querySelector(".is-hit") ?? body.querySelector(".in-hit");
+    target?.scrollIntoView({ block: section ? "start" : "center" });
+    body.querySelector(".article").focus({ preventScroll: true });
+    announce(plain(heading));
+    return true;
+  }
+
   // Below what is read, so a failure of its own is not worth a note.
-  function showRelated(path) {
+  function showBeside(path) {
     beside.replaceChildren();
     return relatedRequests.run(async (ownRequest) => {
-      const notes = await relatedNotes(path, ownRequest);
-      if (notes.length) beside.replaceChildren(h("h2", {}, "Related notes"), h("ul", { class: "plain" }, ...notes));
+      const { notes, links, backlinks } = await ownRequest("/api/related", { params: { path } });
+      beside.replaceChildren(
+        ...section("Linked from", backlinks.map((each) => entry({ path: each }))),
+        ...section("Links to", links.map((each) => entry({ path: each }))),
+        ...section("Related notes", notes.map(entry)));
     }, { failed: (error) => console.debug(error.message) });
   }
 
   function goBack() {
     if (history.length > 1) history.back();
-    else go("search", {});
+    else go("notes", {});
   }
 
   function onKey(event) {
@@ -100,112 +140,39 @@ export function open(root) {
   };
 }
 
-async function relatedNotes(path, request) {
-  const { notes } = await request("/api/related", { params: { path } });
-  return notes.map((each) => h("li", {},
-    h("a", { href: fileLink(each), dir: "auto" }, reveal(each.heading.at(-1) ?? each.path)),
-    h("p", { class: "place" }, tag(each.source, ""), h("span", { class: "mono" }, reveal(each.path)))));
+async function wholeText(path, request) {
+  const parts = [];
+  let next = 1;
+  let length = 0;
+  while (next !== null && length < MOST_CHARS) {
+    const { lines, text, nextFrom } = await request("/api/file", { params: { path, from: next, lines: MOST_LINES } });
+    if (lines) parts.push(text);
+    length += text.length;
+    next = nextFrom;
+  }
+  return { text: parts.join("\n"), next };
 }
 
-// A glob for a note's file in any folder; a name may hold signs that a glob reads.
-function globOf(note) {
-  const file = note.replace(/\.md$/iu, "").replace(/[*?[]/gu, "[$&]");
-  return `${file.includes("/") ? "**/" : ""}${file}.md`;
+function section(words, entries) {
+  const rest = entries.length - LISTED;
+  return entries.length ? [h("h2", {}, words), h("ul", { class: "plain" }, ...entries.slice(0, LISTED),
+    rest > 0 ? h("li", { class: "soft" }, `and ${rest} more`) : null)] : [];
 }
 
-function reader(path, hit, body) {
-  // A transcript holds a turn in one line, shown as several: they have no numbers.
-  const isNumbered = !path.startsWith("sessions/");
-  const first = hit ? Math.max(1, hit.from - CONTEXT) : 1;
-  let shown = []; // { number, text, isHit }
-  let firstShown = first;
-  let next = null; // the first line not yet loaded; null at the end of the file
+function entry({ path, heading = [], source = "memory", ...place }) {
+  const words = heading.at(-1) ?? nameOf(path);
+  const folder = words === nameOf(path) ? folderOf(path) : path;
+  return h("li", {},
+    h("a", { href: fileLink({ path, ...place }), dir: "auto" }, reveal(words)),
+    h("p", { class: "place" }, source === "memory" ? null : tag(source), h("span", { class: "mono" }, reveal(folder))));
+}
 
-  async function start(ownRequest) {
-    const span = (from, to) => load(from, to, ownRequest);
-    if (!hit) {
-      const part = await span(first, first + STEP - 1);
-      shown = part.lines;
-      next = part.next;
-    } else {
-      const above = first < hit.from ? await span(first, hit.from - 1) : { lines: [] };
-      const middle = await span(hit.from, hit.to);
-      const below = middle.next === null
-        ? { lines: [], next: null } : await span(hit.to + 1, hit.to + CONTEXT);
-      for (const line of middle.lines) line.isHit = true;
-      shown = [...above.lines, ...middle.lines, ...below.lines];
-      next = below.next;
-    }
-    draw();
-    const target = body.querySelector(".is-hit");
-    target?.scrollIntoView({ block: "center" });
-    body.querySelector(".lines")?.focus({ preventScroll: true });
-    announce(`${count(shown.length, "line")} of ${plain(path)}`);
-  }
-
-  // Loads the lines of a range; a response may hold fewer than requested.
-  async function load(from, to, send = request) {
-    const lines = [];
-    let at = from;
-    while (at !== null && at <= to) {
-      const answer = await send("/api/file", { params: { path, from: at, lines: to - at + 1 } });
-      if (answer.lines) {
-        answer.text.split("\n").forEach((text, place) => {
-          lines.push({ number: isNumbered ? at + place : null, text });
-        });
-      }
-      at = answer.nextFrom;
-    }
-    return { lines, next: at };
-  }
-
-  async function more(button, work) {
-    button.disabled = true;
-    try {
-      await work();
-      draw();
-    } catch (error) {
-      button.replaceWith(failureNote(error, () => more(button, work)));
-    }
-  }
-
-  const earlier = (event) => more(event.currentTarget, async () => {
-    const from = Math.max(1, firstShown - STEP);
-    const part = await load(from, firstShown - 1);
-    const height = document.documentElement.scrollHeight;
-    firstShown = from;
-    shown = [...part.lines, ...shown];
-    draw();
-    // The lines on the screen stay where they are.
-    scrollBy({ top: document.documentElement.scrollHeight - height, behavior: "instant" });
-  });
-
-  const later = (event) => more(event.currentTarget, async () => {
-    const part = await load(next, next + STEP - 1);
-    shown = [...shown, ...part.lines];
-    next = part.next;
-  });
-
-  function draw() {
-    const kinds = lineKinds(shown.map((line) => line.text), { knowsStart: firstShown === 1 });
-    const rows = shown.map((line, row) => h(
-      "div",
-      { class: `row${line.isHit ? " is-hit" : ""}`, id: line.number ? `L${line.number}` : null },
-      h("span", { class: "number numbers", "aria-hidden": "true" }, line.number ?? ""),
-      h(line.isHit ? "mark" : "span", { class: `line ${kinds[row]}`, dir: "auto" },
-        lineNodes(line.text)),
-    ));
-    const none = h("p", { class: "waiting" },
-      hit ? "These lines are no longer in the file." : "This file is empty.");
-    body.replaceChildren(
-      ...(firstShown > 1 ? [h("button", { type: "button", class: "more", on: { click: earlier } },
-        `Show ${Math.min(STEP, firstShown - 1)} earlier lines`)] : []),
-      h("div", { class: "lines", tabindex: "0", role: "region", "aria-label": `Text of ${plain(path)}` },
-        ...(rows.length ? rows : [none])),
-      ...(next === null ? [] : [
-        h("button", { type: "button", class: "more", on: { click: later } }, "Show more lines")]),
-    );
-  }
-
-  return { start };
+// A glob for a note's file in any folder, in capitals or not.
+function globNamed(wanted) {
+  const file = wanted.replace(/\.md$/iu, "");
+  const any = [...file].map((sign) => {
+    const cases = new Set([sign.toLowerCase(), sign.toUpperCase()].filter((each) => each.length === sign.length));
+    return cases.size > 1 && file.length < CASED ? `[${[...cases].join("")}]` : globOf(sign);
+  }).join("");
+  return `${file.includes("/") ? "**/" : ""}${any}.md`;
 }

@@ -11,12 +11,16 @@ import * as facts from "./facts.js";
 import * as file from "./file.js";
 import * as health from "./health.js";
 import * as map from "./map.js";
+import * as notes from "./notes.js";
 import * as search from "./search.js";
 import * as timeline from "./timeline.js";
 
 // By the name in the address, in the order of the navigation. A view has a `title` and `open(root)`,
 // which returns `update(params)` and perhaps `close()` and `title()`.
-const VIEWS = { search, file, timeline, map, facts, health };
+const VIEWS = { search, notes, facts, file, timeline, map, health };
+const FIRST = ["search", "notes", "facts"];
+const MORE = ["timeline", "map", "health"];
+const MAPPED = 300; // chunks from which on the map shows more than a few dots
 const START = "search";
 const RETRY_MS = 3000; // between checks whether an offline server is back
 const THEME = "recollect.theme";
@@ -52,13 +56,24 @@ function route() {
 }
 
 function startNavigation() {
-  navigation.append(...Object.entries(VIEWS)
-    .filter(([, each]) => !each.parent)
-    .map(([each, { title }]) => h("a", { href: link(each), "data-view": each }, title)));
+  const anchor = (each) => h("a", { href: link(each), "data-view": each, hidden: each === "map" }, VIEWS[each].title);
+  const menu = h("details", { class: "more-views" }, h("summary", {}, "More"), h("div", { class: "menu" }, ...MORE.map(anchor)));
+  navigation.append(...FIRST.map(anchor), menu);
+  const close = () => { menu.open = false; };
+  menu.addEventListener("click", (event) => { if (event.target.closest("a")) close(); });
+  menu.addEventListener("focusout", (event) => { if (event.relatedTarget && !menu.contains(event.relatedTarget)) close(); });
+  document.addEventListener("click", (event) => { if (!menu.contains(event.target)) close(); });
+  menu.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !menu.open) return;
+    event.stopPropagation();
+    close();
+    menu.querySelector("summary").focus();
+  });
 }
 
 function updateNavigation(params) {
-  for (const anchor of navigation.children) {
+  navigation.querySelector("summary").classList.toggle("is-current", MORE.includes(name));
+  for (const anchor of navigation.querySelectorAll("a")) {
     const isCurrent = anchor.dataset.view === (VIEWS[name].parent ?? name);
     if (isCurrent) anchor.setAttribute("aria-current", "page");
     else anchor.removeAttribute("aria-current");
@@ -102,8 +117,9 @@ function onServer({ detail: state }) {
 async function showWorkspace() {
   const label = document.getElementById("workspace");
   try {
-    const { workspace } = await request("/api/status");
+    const { workspace, index } = await request("/api/status");
     setWorkspace(workspace);
+    navigation.querySelector("[data-view=map]").hidden = index.chunks < MAPPED;
     label.textContent = plain(workspace.split(/[\\/]/u).filter(Boolean).at(-1) ?? workspace);
     label.title = plain(workspace);
   } catch (error) {

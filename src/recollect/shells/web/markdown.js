@@ -1,7 +1,7 @@
 // The Markdown of a snippet as elements: emphasis, code, links, tables. Whatever a note says only becomes text
-// nodes, and only two kinds of links: to another note, and to the web.
+// nodes, and only two kinds of links: to another note, and to the web. A picture is shown where `picture` is given.
 
-import { fileLink, link } from "./address.js";
+import { link } from "./address.js";
 import { h } from "./dom.js";
 import { lineKinds, reveal } from "./text.js";
 
@@ -9,13 +9,15 @@ const RULE = /^[\s|:-]+$/u; // a horizontal line
 const HEAD_RULE = /^\s*\|[\s|:-]*-[\s|:-]*\|\s*$/u; // the line below the head of a table
 const DEPTH = 3; // of emphasis in emphasis
 const WEB = /^https?:\/\//iu;
+const PICTURE = /\.(?:png|jpe?g|gif|webp)$/iu;
+const LONGEST = 5000; // characters of a text in which marks are looked for; more is not written for people
 
 // One alternative for each construct; what none matches is text.
 const INLINE = new RegExp([
   "\\\\(?<escaped>[!-\\/:-@\\[-`{-~])",
   "(?<ticks>`+)(?!`)(?<code>.+?)(?<!`)\\k<ticks>(?!`)",
   "!?\\[\\[(?<note>[^\\[\\]|\\n]{1,300})(?:\\|(?<alias>[^\\[\\]\\n]{1,300}))?\\]\\]",
-  "!?\\[(?<label>[^\\[\\]\\n]{0,300})\\]\\((?<address>[^()\\s]{1,2000})(?:\\s+\"[^\"\\n]*\")?\\)",
+  "!?\\[(?<label>[^\\[\\]\\n]{0,300})\\]\\((?<address><[^<>\\n]{1,2000}>|[^()\\s]{1,2000})(?:\\s+\"[^\"\\n]*\")?\\)",
   "(?<web>https?:\\/\\/[^\\s<>()\\[\\]\"'`*]{1,2000})",
   "\\*\\*(?=\\S)(?<strong>.+?)(?<=\\S)\\*\\*(?!\\*)",
   "~~(?=\\S)(?<struck>.+?)(?<=\\S)~~",
@@ -59,6 +61,7 @@ function lineContent(line, kind, options) {
 
 // Returns the nodes of a line without its block marks.
 export function inline(text, options, depth = 0) {
+  if (text.length > LONGEST) return [reveal(text, options)];
   const nodes = [];
   let at = 0;
   for (const match of text.matchAll(INLINE)) {
@@ -75,10 +78,14 @@ function construct({ 0: source, groups }, options, depth) {
   const { escaped, code, note, alias, label, address, web, strong, struck, starred, lined } = groups;
   if (escaped) return [reveal(escaped, options)];
   if (code) return [h("code", {}, reveal(code.trim() || code, options))];
-  if (note) return [h("a", { href: noteLink(note) }, reveal(alias ?? note, options))];
+  const shown = source.startsWith("!") && options.picture && PICTURE.test(note ?? address ?? "");
+  if (shown && note) return [options.picture(note, note)];
+  if (note) return [h("a", { href: noteLink(note, options.path) }, reveal(alias ?? note, options))];
   if (address) {
-    // A picture is named, not loaded.
-    return linked(address, label ? inner(label) : [reveal(address, options)], options.path)
+    const clean = address.replace(/^<(.*)>$/u, "$1");
+    if (shown && !WEB.test(clean)) return [options.picture(decoded(clean) ?? clean, label)];
+    // A picture of the web is named, not loaded.
+    return linked(clean, label ? inner(label) : [reveal(clean, options)], options.path)
       ?? [reveal(source, options)];
   }
   if (web) {
@@ -90,9 +97,9 @@ function construct({ 0: source, groups }, options, depth) {
   return [h("em", {}, inner(starred ?? lined))];
 }
 
-function noteLink(name) {
-  const [file] = name.split("#");
-  return link("file", { note: file.trim() });
+function noteLink(name, path) {
+  const [file, section] = name.split("#");
+  return file.trim() ? link("file", { note: file.trim(), by: path, section }) : link("file", { path, section });
 }
 
 // Returns a link, or null if the address leads to neither a note nor the web.
@@ -105,8 +112,9 @@ function linked(address, content, path = "") {
     return anchor.textContent.includes(host)
       ? [anchor] : [anchor, h("span", { class: "host" }, ` (${host})`)];
   }
-  const target = relativePath(address, path);
-  return target ? [h("a", { href: fileLink({ path: target }) }, content)] : null;
+  const [file, section] = address.split("#").map(decoded);
+  const target = file === "" ? path : relativePath(file ?? "", path);
+  return target ? [h("a", { href: link("file", { path: target, section }) }, content)] : null;
 }
 
 function hostOf(address) {
@@ -118,19 +126,20 @@ function hostOf(address) {
   }
 }
 
-// The path of a note that a link in the note `path` leads to, or null.
-function relativePath(address, path) {
-  const [file] = address.split("#");
-  if (!/^[^:\\]+\.md$/iu.test(file) || file.startsWith("/")) return null;
-  const parts = path.split("/").slice(0, -1);
-  let decoded;
+function decoded(address) {
   try {
-    decoded = decodeURIComponent(file);
+    return decodeURIComponent(address);
   } catch (error) {
     if (error instanceof URIError) return null;
     throw error;
   }
-  for (const part of decoded.split("/")) {
+}
+
+// The path of a note that a link in the note `path` leads to, or null.
+function relativePath(file, path) {
+  if (!/^[^:\\]+\.md$/iu.test(file) || file.startsWith("/")) return null;
+  const parts = path.split("/").slice(0, -1);
+  for (const part of file.split("/")) {
     if (part === "..") {
       if (!parts.length) return null;
       parts.pop();
@@ -141,20 +150,20 @@ function relativePath(address, path) {
   return parts.join("/");
 }
 
-// Rows of a Markdown table as a table.
-function table(rows, options) {
-  const row = ({ line, isHead }) => h("tr", {}, ...cells(line).map((cell) => h(
+// Rows of a Markdown table as a table; `made` gets each of its rows.
+export function table(rows, options, made = (_number, row) => row) {
+  const row = ({ line, isHead, number }) => made(number, h("tr", {}, ...cells(line).map((cell) => h(
     isHead ? "th" : "td", { scope: isHead ? "col" : null, dir: "auto" }, inline(cell, options),
-  )));
+  ))));
   const head = rows.filter((each) => each.isHead);
   const body = rows.filter((each) => !each.isHead);
-  return h("div", { class: "spread" }, h("table", {},
+  return h("div", { class: "spread", tabindex: "0", role: "region", "aria-label": "Table" }, h("table", {},
     head.length ? h("thead", {}, ...head.map(row)) : null,
     h("tbody", {}, ...body.map(row))));
 }
 
 // The texts between the bars; a bar after a backslash is part of the text.
 function cells(line) {
-  return line.trim().slice(1, -1).split(/(?<!\\)\|/u)
+  return line.trim().replace(/^\|/u, "").replace(/(?<!\\)\|$/u, "").split(/(?<!\\)\|/u)
     .map((cell) => cell.trim().replaceAll("\\|", "|"));
 }

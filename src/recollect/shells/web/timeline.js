@@ -21,7 +21,8 @@ export function open(root) {
   const detail = h("section", { class: "day-documents", "aria-label": "Documents of the day" });
   const legend = h("div", { class: "legend" },
     ...SOURCES.map((source) => h("span", {}, swatch(source), source)));
-  root.append(h("div", { class: "head" }, h("h1", {}, title), legend), overview);
+  root.append(h("div", { class: "head" }, h("h1", {}, title), legend,
+    h("a", { href: link("notes") }, "All notes")), overview);
   const requests = latestOnly();
   let isLoaded = false;
 
