@@ -171,7 +171,8 @@ def test_pointing_at_the_map_names_a_chunk_and_a_click_opens_it(tab: Tab) -> Non
 def test_the_map_is_coloured_by_age_and_by_folder_on_request(tab: Tab) -> None:
     tab.open("map")
     drawn = {tab.find("canvas").evaluate(DRAWN)}
-    for name, word in (("age", "newest"), ("folder", "memory/projects")):
+    expect(tab.find(".map-head .legend")).to_contain_text("memory/projects")
+    for name, word in (("age", "newest"), ("source", "sessions")):
         tab.page.get_by_label(name).check()
         expect(tab.find(".map-head .legend")).to_contain_text(word)
         drawn.add(tab.find("canvas").evaluate(DRAWN))
@@ -227,11 +228,16 @@ def test_facts_can_be_searched_with_and_without_those_that_ended(tab: Tab) -> No
 
 def test_of_facts_that_contradict_each_other_one_is_chosen_and_the_choice_undone(tab: Tab) -> None:
     tab.open("facts", text="weir")
-    expect(tab.find(".statements .against")).to_have_count(2)
+    expect(tab.find(".statements .against a")).to_have_text(
+        ["The lock at the weir has 14 steps", "The lock at the weir has 12 steps"]
+    )
+    expect(tab.find(".statements")).not_to_contain_text("other")
+    expect(tab.find(".statements")).not_to_contain_text("global")
     expect(tab.page.get_by_role("button", name="Copy the command")).to_have_count(2)
-    tab.find(".statements li").filter(has_text="14 steps").get_by_role(
-        "button", name="This one is right"
-    ).click()
+    right = tab.find(".statements li").filter(
+        has=tab.page.locator("a[data-id]", has_text="14 steps")
+    )
+    right.get_by_role("button", name="This one is right").click()
     expect(tab.find(".statements li")).to_have_text([re.compile("14 steps")])
     tab.page.get_by_role("button", name="Undo").click()
 
@@ -308,6 +314,42 @@ def test_health_tells_what_is_indexed_and_by_whom(tab: Tab, sample_server: Serve
     expect(cards.filter(has_text="Embedded by")).to_contain_text(status["provider"]["model"])
     expect(cards.filter(has_text="waiting")).to_contain_text("Vectors")
     expect(cards.filter(has_text="Freshness")).to_contain_text("up to date")
+
+
+def test_health_names_what_needs_care_with_the_command_that_mends_it(
+    tab: Tab, sample_server: Server
+) -> None:
+    findings = sample_server.ask("/api/tidy")["findings"]
+    tab.open("health")
+    expect(tab.find(".care li")).to_have_count(0)
+    tab.page.get_by_role("button", name="Look through the notes").click()
+    expect(tab.find(".care li")).to_have_count(len(findings))
+    conflict = tab.find(".care li").filter(has_text="has 14 steps")
+    expect(conflict.locator("code")).to_have_text(re.compile("^recollect facts supersede f-"))
+    expect(conflict.get_by_role("button", name="Copy")).to_be_visible()
+    tab.find(".care li").filter(has_text="hostile.md").get_by_role("link").first.click()
+
+    expect(tab.find("article")).to_be_visible()
+
+
+def test_a_map_that_is_zoomed_in_names_its_dots(tab: Tab) -> None:
+    tab.open("map")
+    expect(tab.find(".group-label.dot")).to_have_count(0)
+    tab.find(".near button").last.click()
+    for _ in range(3):
+        tab.page.get_by_role("button", name="Zoom in").click()
+
+    expect(tab.find(".group-label.dot").first).to_be_visible()
+
+
+def test_the_map_is_offered_once_there_are_enough_chunks_to_see_something(
+    tab: Tab, sample_server: Server
+) -> None:
+    chunks = sample_server.ask("/api/status")["index"]["chunks"]
+    tab.open("health")
+    expect(tab.find("#workspace")).not_to_be_empty()
+
+    assert (chunks < 300) is tab.find("#views a[data-view=map]").evaluate("link => link.hidden")
 
 
 def test_a_sync_can_be_asked_for_and_its_end_is_announced(tab: Tab, sample_server: Server) -> None:

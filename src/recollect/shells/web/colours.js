@@ -3,13 +3,14 @@
 import { folderOf } from "./address.js";
 import { h, swatch } from "./dom.js";
 
+const DEFAULT = "folder";
 const FOLDERS = 7; // with a colour of their own
 
 export function colourChoice() {
   const choice = (value, words) => h("label", {},
-    h("input", { type: "radio", name: "colour", value, checked: value === "source" }), words);
+    h("input", { type: "radio", name: "colour", value, checked: value === DEFAULT }), words);
   const fieldset = h("fieldset", { class: "choices" }, h("legend", {}, "Colour by"),
-    choice("source", "source"), choice("folder", "folder"), choice("age", "age"));
+    choice("folder", "folder"), choice("source", "source"), choice("age", "age"));
   const legend = h("div", { class: "legend" });
   const value = () => fieldset.querySelector("input:checked").value;
 
@@ -53,10 +54,10 @@ export function colourChoice() {
   swatches();
   return {
     fieldset, legend, colourOf,
-    chosen: () => (value() === "source" ? "" : value()),
+    chosen: () => (value() === DEFAULT ? "" : value()),
     choose(name) {
       for (const input of fieldset.querySelectorAll("input")) {
-        input.checked = input.value === (["age", "folder"].includes(name) ? name : "source");
+        input.checked = input.value === (["age", "source"].includes(name) ? name : DEFAULT);
       }
       swatches();
     },

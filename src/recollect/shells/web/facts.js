@@ -53,7 +53,7 @@ export function open(root) {
           },
         });
         shown = key;
-        showList(found, params);
+        await showList(found, params, request);
       }
       markCurrent(list, "id", params.get("id"));
       if (params.get("id")) {
@@ -78,7 +78,8 @@ export function open(root) {
     }
   }
 
-  function showList({ facts, problems }, params) {
+  async function showList({ facts, problems }, params, request) {
+    const others = await textsOf(facts, request);
     offerCategories([...new Set(facts.map((fact) => fact.category))].sort());
     const isFiltered = Boolean(box.value.trim() || category.value);
     list.replaceChildren(
@@ -86,7 +87,7 @@ export function open(root) {
       facts.length
         ? h("p", { class: "summary numbers" }, count(facts.length, "fact"))
         : emptyNote(isFiltered),
-      h("ul", { class: "statements" }, ...facts.map((fact) => statement(fact, params, decide))),
+      h("ul", { class: "statements" }, ...facts.map((fact) => statement(fact, params, { decide, others }))),
     );
     announce(count(facts.length, "fact"));
   }
@@ -168,7 +169,18 @@ function emptyNote(isFiltered) {
       'Press "Remember a fact", or run `recollect remember "Ada takes her tea without milk"`.');
 }
 
-function statement(fact, params, decide) {
+// The texts of facts, also of those that are contradicted and not in the list.
+async function textsOf(facts, request) {
+  const texts = new Map(facts.map(({ id, text }) => [id, text]));
+  const left = new Set(facts.flatMap(({ contradicts = [] }) => contradicts).filter((id) => !texts.has(id)));
+  for (const id of left) {
+    const { facts: history } = await request(`/api/facts/${encodeURIComponent(id)}`);
+    for (const each of history) texts.set(each.id, each.text);
+  }
+  return texts;
+}
+
+function statement(fact, params, { decide, others }) {
   const target = {
     text: params.get("text"), category: params.get("category"),
     superseded: params.get("superseded"), asOf: params.get("asOf"), id: fact.id,
@@ -177,17 +189,21 @@ function statement(fact, params, decide) {
     "li", { class: fact.supersededBy ? "is-superseded" : null },
     h("a", { href: link("facts", target), "data-id": fact.id, dir: "auto" }, reveal(fact.text)),
     h("p", { class: "place" },
-      tag("facts", fact.category),
+      fact.category === "other" ? null : tag("facts", fact.category),
       fact.entity ? h("span", {}, reveal([fact.entity, fact.key].filter(Boolean).join(" · "))) : null,
-      h("span", {}, reveal(fact.scope)),
+      scopeOf(fact),
       validity(fact),
       fact.supersededBy ? h("span", { class: "outdated" }, "superseded") : null,
       fact.contradicts?.length ? h("span", { class: "outdated" }, "contradicted") : null),
     ...(fact.contradicts ?? []).map((other) => h("p", { class: "against" },
-      "contradicts ", h("a", { href: link("facts", { ...target, id: other }) }, other), " ",
+      "contradicts ", h("a", { href: link("facts", { ...target, id: other }), dir: "auto" }, reveal(others.get(other) ?? other)), " ",
       h("button", { type: "button", on: { click: () => decide(other, fact.id) } }, "This one is right"), " ",
       copyButton("Copy the command", `recollect facts supersede ${other} ${fact.id}`))),
   );
+}
+
+function scopeOf({ scope }) {
+  return scope === "global" ? null : h("span", {}, reveal(scope));
 }
 
 function validity(fact) {
@@ -205,7 +221,7 @@ function step(fact, wanted) {
       "aria-current": fact.id === wanted ? "true" : null,
     },
     h("p", { class: "words", dir: "auto" }, reveal(fact.text)),
-    h("p", { class: "place" }, validity(fact), h("span", {}, reveal(fact.scope)),
+    h("p", { class: "place" }, validity(fact), scopeOf(fact),
       h("span", {}, reveal(`by ${fact.provenance}`)),
       fact.confidence < 1 ? h("span", {}, `confidence ${fact.confidence}`) : null,
       fact.source ? h("span", { class: "mono" }, reveal(fact.source)) : null,

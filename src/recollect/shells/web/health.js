@@ -1,6 +1,9 @@
-// The state of the index: what is in it, which provider embeds it, what is stale, and a sync button.
+// The state of the index: what is in it, which provider embeds it, what is stale; a sync, and what in the notes
+// needs care.
 
-import { latestOnly } from "./api.js";
+import { copyButton } from "./actions.js";
+import { latestOnly, request } from "./api.js";
+import { fileLink, link } from "./address.js";
 import { announce, count, failureNote, h, note, size, tag, waiting } from "./dom.js";
 import { plain, reveal } from "./text.js";
 
@@ -19,7 +22,9 @@ const STATES = {
 export function open(root) {
   const body = h("div", { class: "health" }, waiting("Loading …"));
   const button = h("button", { type: "button", class: "strong", on: { click: sync } }, "Sync now");
-  root.append(h("div", { class: "head" }, h("h1", {}, title), button), body);
+  const care = h("section", { class: "care", "aria-labelledby": "care" });
+  root.append(h("div", { class: "head" }, h("h1", {}, title), button), body, care);
+  showCare(care);
   const requests = latestOnly();
   let timer = null;
   let previousSync = null; // while a requested sync runs: when the sync before it ended
@@ -82,6 +87,53 @@ export function open(root) {
       clearTimeout(timer);
     },
   };
+}
+
+const KINDS = {
+  copy: "Said twice", contradiction: "Contradictions", "dead-link": "Links that lead nowhere",
+  unlinked: "Notes without links", stale: "Work that may be forgotten", unfound: "Notes that no question finds",
+};
+
+// What in the notes needs care: looked for on request, as it reads them all.
+function showCare(care) {
+  const outcome = h("div", {});
+  const button = h("button", { type: "button", on: { click: look } }, "Look through the notes");
+  care.replaceChildren(h("h2", { id: "care" }, "Needs care"),
+    h("p", { class: "soft" }, "Copies, contradictions, dead links, forgotten work; it takes some seconds."), button, outcome);
+
+  async function look() {
+    button.disabled = true;
+    outcome.replaceChildren(waiting("Reading the notes …"));
+    try {
+      const { notes, findings, notices } = await request("/api/tidy");
+      const said = `${count(findings.length, "finding")} in ${count(notes, "note")}`;
+      const kinds = [...new Set(findings.map(({ kind }) => kind))];
+      outcome.replaceChildren(h("p", { class: "summary numbers" }, said),
+        ...kinds.map((kind) => foundOf(kind, findings.filter((each) => each.kind === kind))),
+        ...notices.map((sentence) => h("p", { class: "soft" }, plain(sentence))));
+      announce(said);
+    } catch (error) {
+      outcome.replaceChildren(failureNote(error));
+    }
+    button.disabled = false;
+  }
+}
+
+function foundOf(kind, findings) {
+  return h("details", { class: "fold", open: findings.length <= LISTED },
+    h("summary", {}, `${KINDS[kind] ?? kind}: ${findings.length}`),
+    h("ul", { class: "statements" }, ...findings.map(finding)));
+}
+
+// What is wrong at a place, a path with its line or a fact, and the command that mends it.
+function finding({ place, reason, action }) {
+  const [, path, line] = place.match(/^(.*):(\d+)$/su) ?? [];
+  const href = path ? fileLink({ path, startLine: line, endLine: line }) : link("facts", { id: place });
+  const [advice, command] = action.split("`");
+  return h("li", {},
+    h("p", {}, h("a", { href, class: path ? "mono" : null, dir: "auto" }, reveal(path ?? "Fact")), " ", reveal(reason)),
+    command ? h("p", { class: "place" }, plain(advice), h("code", {}, reveal(command)), copyButton("Copy", command))
+      : h("p", { class: "place" }, plain(action)));
 }
 
 // The state in a few words, and whether it needs no attention.

@@ -19,6 +19,7 @@ const NEAREST = 12; // hits of a question that are marked
 const BEST = 3; // hits in whose middle the question is
 const ZOOM = 1.6; // of one press
 const GROUP_ZOOM = 4;
+const NAMED = 40; // dots in sight up to which each is named
 const DRAG = 4; // pixels from where a press becomes a drag
 
 // The points of the hits of a question, and where the question is: in the middle of its best ones.
@@ -158,17 +159,25 @@ export function open(root) {
     showLabels();
   }
 
-  // The names of the folders, the largest first, as far as they do not cover each other.
+  // The names of the dots if few are in sight, and of the folders, as far as they do not cover each other.
   function showLabels() {
-    const named = current.groups.filter(({ name }) => name);
-    labels.replaceChildren(...named.map(({ name }) => h(
-      "span", { class: "group-label", dir: "auto" }, reveal(name),
+    const inSight = current.points.filter((point) => {
+      const [x, y] = plane.at(point);
+      return x > 0 && y > 0 && x < plane.width && y < plane.height;
+    });
+    const dots = inSight.length > NAMED ? [] : inSight.map((point) => ({
+      x: point.x, y: point.y, name: point.heading.at(-1) ?? point.path, isDot: true,
+    }));
+    const named = [...dots, ...current.groups.filter(({ name }) => name)];
+    labels.replaceChildren(...named.map(({ name, isDot }) => h(
+      "span", { class: isDot ? "group-label dot" : "group-label", dir: "auto" }, reveal(name),
     )));
     const taken = [];
     named.forEach((group, place) => {
       const label = labels.children[place];
       const [x, y] = plane.at(group);
-      const box = { x: x - label.offsetWidth / 2, y: y - label.offsetHeight / 2, w: label.offsetWidth, h: label.offsetHeight };
+      const raised = group.isDot ? label.offsetHeight : label.offsetHeight / 2; // beside its dot
+      const box = { x: x - label.offsetWidth / 2, y: y - raised - (group.isDot ? 5 : 0), w: label.offsetWidth, h: label.offsetHeight };
       const isOutside = box.x < 0 || box.y < 0 || box.x + box.w > plane.width || box.y + box.h > plane.height;
       const isCovered = taken.some((other) => box.x < other.x + other.w && other.x < box.x + box.w
         && box.y < other.y + other.h && other.y < box.y + box.h);
