@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 FOLDER = files("recollect.shells") / "web"
 TEXTS = {file.name: file.read_text(encoding="utf-8") for file in FOLDER.iterdir()}
 MODULES = sorted(name for name in TEXTS if name.endswith(".js"))
-MOST_BYTES = 180_000
+MOST_BYTES = 190_000
 
 
 def test_the_page_names_only_files_that_are_there() -> None:

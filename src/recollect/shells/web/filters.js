@@ -8,6 +8,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 // Days before today that a quick date starts at.
 const QUICK = { Today: 0, "7 days": 6, "30 days": 29, "A year": 365 };
 const FACETS = 6; // of each kind
+const FACETED = 8; // hits from which on they are offered
 const BETWEEN = /[\s,]+/u;
 
 export function searchForm() {
@@ -97,8 +98,8 @@ export function facets(hits, controls, change) {
       change({ tag: (others.length < chosenTags().length ? others : [...others, name]).join(" ") });
     })),
   ];
-  // One folder and no tag: there is nothing to choose.
-  if (chips.length < 2 && !path && !tag) return null;
+  // Few results are read faster than narrowed; one folder and no tag leave nothing to choose.
+  if ((chips.length < 2 || hits.length < FACETED) && !path && !tag) return null;
   return h("div", { class: "chips facets", role: "group", "aria-label": "Narrow these results" }, ...chips);
 }
 

@@ -1,37 +1,85 @@
-// A search hit as a list entry: its heading, its place, its snippet, and why it has its score.
+// A search hit as a list entry: its heading, its place, its snippet, whether it was right, and why it was found.
 
 import { copyButton, editorLink } from "./actions.js";
-import { fileLink, link } from "./address.js";
+import { request } from "./api.js";
+import { fileLink, link, nameOf } from "./address.js";
 import { bar, inWords, partsOf, partsTable } from "./explain.js";
-import { day, h, tag } from "./dom.js";
-import { blocks } from "./markdown.js";
-import { marksOf, reveal } from "./text.js";
+import { announce, day, failureNote, h, tag } from "./dom.js";
+import { blocks, oneLine } from "./markdown.js";
+import { marksOf, plain, reveal } from "./text.js";
 
 const MAX_REPEATS = 3; // other places of one hit
 const MAX_LINES = 7; // of a snippet; the file shows everything
 
-export function hitEntry(hit) {
+const judged = new Map(); // whether a hit was called right, by question and citation, until the page is left
+
+export function hitEntry(hit, question) {
   const words = marksOf(hit.matched);
   return h(
     "li", { class: "hit" },
-    h("div", { class: "hit-head" },
-      h("h2", {}, h("a", { class: "hit-link", href: fileLink(hit), dir: "auto" }, heading(hit, words))),
-      h("span", { class: "score numbers", "aria-label": `score ${hit.score.toFixed(2)}` },
-        hit.score.toFixed(2))),
+    h("h2", {}, hitLink(hit, words)),
     place(hit),
+    ...(hit.contradicts ?? []).map(contradiction),
     // The title of the hit is not repeated.
     h("div", { class: "snippet" },
       ...blocks(hit.snippet, { path: hit.path, words, left: hit.heading, most: MAX_LINES })),
     h("div", { class: "hit-foot" },
       hit.explain ? why(hit) : null,
       h("p", { class: "actions" },
+        ...judgement(hit, question),
         copyButton("Copy citation", hit.citation), copyButton("Copy text", hit.snippet), editorLink(hit))),
   );
 }
 
+// A hit of an answer that is not confident, on one line.
+export function weakEntry(hit) {
+  const words = marksOf(hit.matched);
+  const first = hit.snippet.split("\n").find((line) => line.trim() && !line.startsWith("#")) ?? "";
+  return h("li", { class: "hit weak" },
+    h("h2", {}, hitLink(hit, words)), h("span", { class: "weak-words", dir: "auto" }, oneLine(first, { path: hit.path, words })),
+    tag(hit.source), hit.date ? h("time", { datetime: hit.date }, day(hit.date)) : null);
+}
+
+function hitLink(hit, words) {
+  return h("a", { class: "hit-link", href: fileLink(hit), dir: "auto" }, heading(hit, words));
+}
+
+// A fact that says otherwise, given as its id and its text.
+function contradiction(other) {
+  const [id, ...words] = other.split(" ");
+  return h("p", { class: "against" }, "contradicted by ",
+    h("a", { href: link("facts", { id }), dir: "auto" }, reveal(words.join(" ") || id)));
+}
+
+// Buttons that call the hit right or wrong; the other one takes it back.
+function judgement(hit, question) {
+  const key = `${question}\n${hit.citation}`;
+  const button = (words, right) => h("button", {
+    type: "button", class: "small judge", "aria-pressed": String(judged.get(key) === right),
+    on: { click: (event) => judge(event.currentTarget, right) },
+  }, words);
+
+  async function judge(pressed, right) {
+    try {
+      await request("/api/feedback", { body: { query: question, citation: hit.citation, right } });
+      judged.set(key, right);
+      for (const each of buttons) each.setAttribute("aria-pressed", String(each === pressed));
+      announce(right ? "Kept as right" : "Kept as wrong");
+    } catch (error) {
+      pressed.closest(".hit").append(failureNote(error));
+    }
+  }
+
+  const buttons = [button("Right", true), button("Wrong", false)];
+  return buttons;
+}
+
 function heading(hit, words) {
-  if (!hit.heading.length || hit.source === "facts") return [reveal(hit.path, { words })];
-  const path = hit.heading.map((part) => reveal(part, { words }));
+  // The file of a fact is its category; what it is about comes after that. The place names a diary's day.
+  const named = hit.source === "facts" || hit.heading[0] === nameOf(hit.path);
+  const above = named && (hit.source === "facts" || hit.heading.length > 1) ? hit.heading.slice(1) : hit.heading;
+  if (!above.length) return [reveal(hit.path, { words })];
+  const path = above.map((part) => reveal(part, { words }));
   return path.flatMap((part, place) => {
     const isLast = place === path.length - 1;
     return isLast
@@ -72,7 +120,8 @@ function why(hit) {
   const parts = partsOf(hit.explain);
   return h(
     "details", { class: "why" },
-    h("summary", {}, h("span", { class: "why-word" }, inWords(parts)), bar(parts)),
+    h("summary", {}, "Why"),
+    h("p", { class: "why-word" }, plain(`${inWords(parts)}; score ${hit.score.toFixed(2)}`)), bar(parts),
     partsTable(parts, hit),
   );
 }

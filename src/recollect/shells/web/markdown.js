@@ -73,6 +73,14 @@ export function inline(text, options, depth = 0) {
   return nodes;
 }
 
+// Returns a line without the marks of its block and without links: those around it lead elsewhere.
+export function oneLine(text, options) {
+  const bare = text.trim().replace(/^(?:[-*+>]|\d+[.)])\s+(?:\[[ xX]\]\s+)?/u, "");
+  const line = h("span", {}, inline(bare, options));
+  for (const anchor of line.querySelectorAll("a")) anchor.replaceWith(...anchor.childNodes);
+  return line;
+}
+
 function construct({ 0: source, groups }, options, depth) {
   const inner = (text) => (depth < DEPTH ? inline(text, options, depth + 1) : [reveal(text, options)]);
   const { escaped, code, note, alias, label, address, web, strong, struck, starred, lined } = groups;

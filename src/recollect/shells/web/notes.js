@@ -3,7 +3,7 @@
 import { latestOnly } from "./api.js";
 import { fileLink, folderOf, go, link, nameOf } from "./address.js";
 import { announce, count, day, debounced, failureNote, h, note, searchBox, tag, waiting } from "./dom.js";
-import { inline } from "./markdown.js";
+import { oneLine } from "./markdown.js";
 import { reveal } from "./text.js";
 
 export const title = "Notes";
@@ -14,6 +14,7 @@ const MOST_NOTES = 5000; // listed; who has more searches
 const STEP = 100; // notes shown at first, and with each press of "More notes"
 const TAGS = 24; // the most used
 const OPENED = 3; // folders at the top that show what is in them
+const UNTELLING = /^\d{4}-\d{2}-\d{2}$/u; // a title that is only a date
 const SOURCES = ["memory", "agents"];
 
 export async function allNotes(request) {
@@ -36,22 +37,17 @@ export function byDate(notes) {
 
 export function noteEntry(each) {
   const { path, source, date, at, title: words, firstLine, tags } = each;
-  const first = firstLine.replace(/^(?:[-*+>]|\d+[.)])\s+(?:\[[ xX]\]\s+)?/u, "");
+  // A diary is called by its day, which is said once.
+  const isDay = UNTELLING.test(words ?? nameOf(path));
+  const said = isDay && at ? h("time", { datetime: at }, day(at)) : reveal(words ?? nameOf(path));
   return h("li", {},
     h("div", { class: "note-head" },
-      h("a", { href: fileLink({ path }), dir: "auto" }, reveal(words ?? nameOf(path))),
-      at ? h("time", { datetime: at }, date ? day(at) : `changed ${day(at)}`) : null),
-    first ? h("p", { class: "first-line", dir: "auto" }, unlinked(inline(first, { path }))) : null,
+      h("a", { href: fileLink({ path }), dir: "auto" }, said),
+      at && !isDay ? h("time", { datetime: at }, date ? day(at) : `changed ${day(at)}`) : null),
+    firstLine ? h("p", { class: "first-line", dir: "auto" }, oneLine(firstLine, { path })) : null,
     h("p", { class: "place" }, source === "memory" ? null : tag(source),
       folderOf(path) ? h("span", { class: "mono" }, reveal(`${folderOf(path)}/`)) : null,
       ...tags.slice(0, 4).map((name) => h("span", {}, reveal(`#${name}`)))));
-}
-
-// The text of links, which would lead away from the one link of an entry.
-function unlinked(nodes) {
-  const line = h("span", {}, nodes);
-  for (const anchor of line.querySelectorAll("a")) anchor.replaceWith(...anchor.childNodes);
-  return line;
 }
 
 export function open(root) {

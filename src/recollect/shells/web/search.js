@@ -6,7 +6,7 @@ import { announce, count, debounced, failureNote, h, note, remarks, waiting } fr
 import { tooLong } from "./failures.js";
 import { facets, searchForm } from "./filters.js";
 import { rememberQuestion } from "./history.js";
-import { hitEntry } from "./hits.js";
+import { hitEntry, weakEntry } from "./hits.js";
 import { home } from "./home.js";
 
 export const title = "Search";
@@ -91,12 +91,13 @@ export function open(root) {
     outcome.replaceChildren(
       ...remarks(results),
       ...(hits.length && !results.confident
-        ? [note("warn", "This does not seem to be in memory. Weak matches:")] : []),
+        ? [note("warn", "This does not seem to be in memory.", "Below is what comes nearest.")] : []),
       h("p", { class: "summary numbers" },
         `${summary} by ${MODES[results.mode] ?? results.mode} in ${results.tookMs.toFixed(0)} ms`),
       ...(hits.length ? [] : [nothingFound(controls)]),
       facets(hits, controls, narrow) ?? "",
-      h("ol", { class: "hits" }, ...hits.map(hitEntry)),
+      h("ol", { class: "hits" }, ...hits.map((hit, place) =>
+        (results.confident || place === 0 ? hitEntry(hit, results.query) : weakEntry(hit)))),
       ...(hits.length && (!tail || (hits.length === limit && limit < MAX_HITS))
         ? [h("button", { type: "button", class: "more", on: { click: showMore } }, "More results")]
         : []),
