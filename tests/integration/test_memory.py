@@ -21,6 +21,7 @@ from recollect import (
 )
 from recollect.hosting.host import PushedMemory
 from recollect.providers import local
+from recollect.providers.cross_encoder import CrossEncoder
 from recollect.search.scores import COINCIDENCE
 from recollect.types import Leg
 
@@ -304,6 +305,44 @@ def test_sqlite_vec_and_numpy_give_the_same_answer(
 
     assert [hit.citation for hit in numpy] == [hit.citation for hit in vec]
     assert [hit.score for hit in numpy] == pytest.approx([hit.score for hit in vec], abs=1e-4)
+
+
+def test_the_first_results_are_the_same_however_many_are_asked_for(
+    embedded_sample: Path, environ: dict[str, str]
+) -> None:
+    with Memory.open(
+        embedded_sample, environ=environ, settings={"rerank.enabled": False}
+    ) as memory:
+        memory.sync()
+        found = [
+            memory.search("who looks after the database", max_results=count, tail=True).hits
+            for count in (10, 60, 100)
+        ]
+
+    assert 60 < len(found[-1])
+    few, more, most = ([(hit.citation, hit.score) for hit in hits] for hits in found)
+    assert few == more[:10]
+    assert more == most[:60]
+
+
+def test_an_exact_identifier_starts_no_reader(
+    workspace: Path,
+    environ: dict[str, str],
+    write: Callable[[str, str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    started: list[str] = []
+    monkeypatch.setattr(CrossEncoder, "prepare", lambda _: started.append("reader"))
+    write("memory/ferry.md", "The timetable of the ferry hangs beside the door, code TCK-82152.\n")
+    with Memory.open(workspace, environ=environ, settings={"provider": "none"}) as memory:
+        memory.sync()
+
+        exact = memory.search("where is TCK-82152")
+        assert ([], True) == (started, exact.confident)
+
+        memory.search("where is the timetable")
+
+    assert ["reader"] == started
 
 
 def test_bad_questions_are_refused(keyword_memory: Memory) -> None:

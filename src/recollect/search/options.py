@@ -26,7 +26,7 @@ HYDE = "hyde"
 """Names a missing made-up answer in `degraded`."""
 EXPAND = "expand"
 """Names missing rewordings in `degraded`."""
-_LEAST_POOL = 100  # so that the first results do not change with how many are asked for
+_LEAST_POOL = 100  # the first results are the same for every number of results up to this
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class SearchOptions:
 
     max_results: int = setting("max_results", 6, whole(1, 1000), "how many hits to return")
     candidate_multiplier: int = setting(
-        "candidate_multiplier", 4, whole(1, 100), "candidates per leg for each hit wanted"
+        "candidate_multiplier", 1, whole(1, 100), "candidates per leg for each hit, 100 at least"
     )
     rank: RankOptions = field(default_factory=RankOptions)
 

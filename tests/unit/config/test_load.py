@@ -35,7 +35,7 @@ def test_nothing_set_gives_the_documented_defaults(tmp_path: Path) -> None:
     config = load_config(tmp_path, user_file=tmp_path / "none", environ={}, arguments={})
 
     assert (400, 80) == (config.ingest.chunk.tokens, config.ingest.chunk.overlap)
-    assert (6, 4) == (config.search.max_results, config.search.candidate_multiplier)
+    assert (6, 1) == (config.search.max_results, config.search.candidate_multiplier)
     fusion = config.search.rank.fusion
     assert ("calibrated", 0.7, 0.3, "rank", None) == (
         fusion.fusion,
