@@ -396,7 +396,7 @@ def test_import_looks_where_openclaw_does_and_tells_what_is_wrong_with_the_file(
 
     assert 2 == missing.returncode
     error = json.loads(missing.stdout)["error"]
-    assert ("config", f"There is no OpenClaw configuration at {cli.openclaw}.") == (
+    assert ("config", f"{cli.openclaw} does not exist.") == (
         error["type"],
         error["message"],
     )

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _SETTINGS = {
     "remote.batch.enabled": "remote.batch",
     "local.modelPath": "local.model_path",
+    "fallback": "fallback",
     "query.maxResults": "max_results",
     "query.hybrid.vectorWeight": "vector_weight",
     "query.hybrid.textWeight": "text_weight",
@@ -56,12 +57,11 @@ PROVIDER_SETTINGS = tuple(_OF_PROVIDER.values())
 """Our settings that would be wrong for another provider."""
 _COMPATIBLE = "openai-compatible"  # OpenAI's format at another address
 _SECTIONS = {"gemini": "google"}  # providers that have another name in `models.providers`
-_WITHOUT_SERVER = ("local", NONE)
+_WITHOUT_SERVER = (AUTO, "local", NONE)
 _PATHS = "extraPaths"  # the lists of all layers are joined; of any other key the last layer wins
 _SINGLE_VALUES = frozenset({"remote.apiKey", "remote.headers"})
 """Tables that are one value, and may be secret."""
 _MAIN = "main"  # the agent of a file that lists none
-_INCLUDE = "$include"
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,127}")  # OpenClaw's own rule
 _REFERENCE = re.compile(
     r"\$\{(?P<a>[A-Z_][A-Z0-9_]*)\}|\$(?P<b>[A-Z][A-Z0-9_]*)"
@@ -102,14 +102,7 @@ class Translation:
     @property
     def changes(self) -> dict[str, Value]:
         """The settings to write."""
-        changes: dict[str, Value] = {}
-        for each in self.carried:
-            before = changes.get(each.setting)
-            if isinstance(before, list) and isinstance(each.value, list):
-                changes[each.setting] = list(dict.fromkeys([*before, *each.value]))
-            else:
-                changes[each.setting] = each.value
-        return changes
+        return {each.setting: each.value for each in self.carried}
 
 
 class _Key(NamedTuple):
@@ -149,15 +142,19 @@ def translate(file: Path, *, agent: str | None, environ: Mapping[str, str]) -> T
             action=f"Its agents are {', '.join(agents)}.",
         )
     keys = _search_keys(tree, agents[chosen])
-    mapping = _Mapping(keys, tree)
-    mapping.map_provider()
-    mapping.map_sources()
-    mapping.map_rest()
+    named = _provider(keys)
+    carried = tuple(
+        CarriedKey(key.path, setting, value)
+        for key, setting, given in _proposed(keys, tree, named=named)
+        if (value := _checked(setting, given)) is not None
+    )
+    left = [key for key in keys.values() if key.path not in {each.key for each in carried}]
     others = [
         name
         for name, each in agents.items()
         if name != chosen and (each.table.get("memorySearch") or each.table.get("memory"))
     ]
+    needs_key = named not in _WITHOUT_SERVER and any(each.setting == "provider" for each in carried)
     return Translation(
         file=file,
         agent=chosen,
@@ -165,12 +162,11 @@ def translate(file: Path, *, agent: str | None, environ: Mapping[str, str]) -> T
         workspace=_workspace(
             tree, chosen, agents[chosen], is_default=chosen == default, environ=environ
         ),
-        carried=tuple(mapping.carried),
-        not_carried=tuple(
-            each.path for each in keys if each.path not in {key.key for key in mapping.carried}
-        ),
+        carried=carried,
+        not_carried=tuple(key.path for key in left),
         remarks=(
-            *mapping.remarks,
+            *([_LOCAL_FIRST] if named == AUTO else []),
+            *(_about_key(named) for key in left if key.name == "remote.apiKey" and needs_key),
             *(
                 f"The agent {name} has its own settings; `--agent {name}` imports them."
                 for name in others
@@ -179,49 +175,48 @@ def translate(file: Path, *, agent: str | None, environ: Mapping[str, str]) -> T
     )
 
 
+def _about_key(provider: str) -> str:
+    variable = f"{re.sub(r'[^A-Za-z0-9]+', '_', provider).upper()}_API_KEY"
+    return (
+        f"A key is never copied: put it into the variable {variable} and set "
+        f'`remote.api_key` to "env:{variable}".'
+    )
+
+
 def _read(file: Path) -> Table:
-    """Return the whole configuration."""
+    """Return the whole configuration. Errors have no cause: a traceback would show keys."""
+    action = "Name OpenClaw's own openclaw.json; `openclaw config validate` checks it."
     try:
         text = file.read_text(encoding="utf-8-sig")
-        tree = _json5(text, file=file)
-    except FileNotFoundError as error:
-        raise ConfigError(
-            f"There is no OpenClaw configuration at {file}.",
-            action="Name the file: `recollect config import-openclaw FILE`.",
-        ) from error
-    except (OSError, UnicodeDecodeError, RecursionError) as error:
-        reason = {UnicodeDecodeError: "not UTF-8 text", RecursionError: "nested too deeply"}
-        raise ConfigError(
-            f"{file} cannot be read ({reason.get(type(error)) or error}).",
-            action="Name OpenClaw's own file, and make it readable.",
-        ) from None
-    if _INCLUDE in text:
-        raise ConfigError(
-            f"{file} includes other files, which are not read.",
-            action=f"Name a copy in which each `{_INCLUDE}` is replaced with the file's content.",
-        )
-    if not isinstance(tree, dict):
-        raise ConfigError(
-            f"{file} does not hold a table of settings.", action="Name OpenClaw's openclaw.json."
-        )
-    return tree
+        tree = _json5(text)
+    except FileNotFoundError:
+        reason, action = "does not exist", "Name it: `recollect config import-openclaw FILE`."
+    except UnicodeDecodeError:
+        reason = "is not UTF-8 text"
+    except RecursionError:
+        reason = "is nested too deeply"
+    except ValueError as error:
+        reason = f"is not JSON5 ({str(error).replace('<string>:', 'line ')})"
+    except OSError as error:
+        reason = f"cannot be read ({error.strerror})"
+    else:
+        if not isinstance(tree, dict):
+            reason = "does not hold a table of settings"
+        elif "$include" in text:
+            reason = "includes other files, which are not read"
+            action = "Name a copy in which each `$include` is replaced with the file's content."
+        else:
+            return tree
+    raise ConfigError(f"{file} {reason}.", action=action) from None
 
 
-def _json5(text: str, *, file: Path) -> object:
+def _json5(text: str) -> object:
     try:
         return json.loads(text)  # most files are plain JSON, which parses a thousand times faster
     except ValueError:
         import json5  # noqa: PLC0415 - needed by this command only
 
-        try:
-            return json5.loads(text)
-        except ValueError as error:
-            place = str(error).replace("<string>:", "line ")
-            # Without a cause: a traceback would show the text, which may hold keys.
-            raise ConfigError(
-                f"{file} is not JSON5 ({place}).",
-                action="Correct the file; `openclaw config validate` checks it too.",
-            ) from None
+        return json5.loads(text)
 
 
 def _table(tree: object, *path: str) -> Table:
@@ -255,7 +250,7 @@ def _workspace(
     return _state_folder(environ) / ("workspace" if is_default else f"workspace-{name}")
 
 
-def _search_keys(tree: Table, agent: _Agent) -> list[_Key]:
+def _search_keys(tree: Table, agent: _Agent) -> dict[str, _Key]:
     """Return the keys of memory search that apply to an agent, in either spelling of the file."""
     layers = (
         ("agents.defaults.memorySearch", _table(tree, "agents", "defaults", "memorySearch")),
@@ -263,11 +258,14 @@ def _search_keys(tree: Table, agent: _Agent) -> list[_Key]:
         (f"{agent.path}.memorySearch", _table(agent.table, "memorySearch")),
         (f"{agent.path}.memory.search", _table(agent.table, "memory", "search")),
     )
-    chosen: dict[str, _Key] = {}
+    keys: dict[str, _Key] = {}
     for prefix, table in layers:
         for key in _leaves(table, prefix=prefix):
-            chosen[key.path if key.name == _PATHS else key.name] = key
-    return list(chosen.values())
+            value = key.value
+            if key.name == _PATHS and key.name in keys:
+                value = [*_listed(keys[key.name].value), *_listed(value)]
+            keys[key.name] = key._replace(value=value)
+    return keys
 
 
 def _leaves(table: object, *, prefix: str, name: str = "") -> Iterator[_Key]:
@@ -277,6 +275,10 @@ def _leaves(table: object, *, prefix: str, name: str = "") -> Iterator[_Key]:
             yield from _leaves(value, prefix=prefix, name=f"{name}.{key}" if name else key)
     elif table is not None:
         yield _Key(f"{prefix}.{name}", name, table)
+
+
+def _listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value]
 
 
 def _state_folder(environ: Mapping[str, str]) -> Path:
@@ -294,98 +296,67 @@ def _home(environ: Mapping[str, str]) -> Path:
     return Path(named).expanduser() if named else Path.home()
 
 
-class _Mapping:
-    """Carries the keys of one agent over."""
+def _provider(keys: Mapping[str, _Key]) -> str:
+    """Return the provider as OpenClaw names it; AUTO if no key needs one."""
+    named = str(keys["provider"].value).strip() if "provider" in keys else AUTO
+    if named not in ("", AUTO):
+        return named
+    return "openai" if keys.keys() & _OF_PROVIDER.keys() else AUTO
 
-    def __init__(self, keys: list[_Key], tree: Table) -> None:
-        self.carried: list[CarriedKey] = []
-        self.remarks: list[str] = []
-        self._all, self._tree = keys, tree
-        self._keys = {each.name: each for each in keys}
 
-    def map_provider(self) -> None:
-        """Map the provider, and what belongs to it."""
-        has_own = any(name in self._keys for name in (*_OF_PROVIDER, "inputType"))
-        key = self._keys.get("provider")
-        named = str(key.value).strip() if key else ""
-        if named in ("", AUTO):
-            if not has_own:
-                self.remarks.append(_LOCAL_FIRST)
-                if key:
-                    self._set(key, "provider", AUTO)
-                return
-            named = "openai"
-        self._fill_from_section(_SECTIONS.get(named, named))
-        provider = "openai" if named == _COMPATIBLE else named
-        if named == _COMPATIBLE and "remote.baseUrl" not in self._keys:
-            return  # without its address, texts would go to OpenAI
-        is_here = self._set(key or _Key("provider", "provider", named), "provider", provider)
-        if is_here and provider not in _WITHOUT_SERVER:
-            self._map_server(named, provider)
+def _proposed(
+    keys: Mapping[str, _Key], tree: Table, *, named: str
+) -> Iterator[tuple[_Key, str, object]]:
+    """Yield each key that has an equivalent, with the setting and the value it would become."""
+    yield from _of_provider(keys, tree, named=named)
+    listed, flag = keys.get("sources"), keys.get("experimental.sessionMemory")
+    if listed is not None:  # in OpenClaw it takes two keys to search transcripts
+        is_on = flag is not None and flag.value is True
+        wanted = [name for name in _listed(listed.value) if name != "sessions" or is_on]
+        for key in filter(None, (listed, flag)):
+            yield key, "sources", wanted or ["memory"]
+    for key in keys.values():
+        if key.name == _PATHS:
+            yield key, "extra_paths", [path for each in _listed(key.value) if (path := _path(each))]
+        elif setting := _SETTINGS.get(key.name):
+            yield key, setting, key.value
 
-    def _fill_from_section(self, section: str) -> None:
-        """Take address and key of a provider from `models.providers` if they are set only there."""
-        path = ("models", "providers", section)
-        for name in ("baseUrl", "apiKey"):
-            if value := _table(self._tree, *path).get(name):
-                key = _Key(".".join((*path, name)), f"remote.{name}", value)
-                self._keys.setdefault(key.name, key)
 
-    def _map_server(self, named: str, provider: str) -> None:
+def _of_provider(
+    keys: Mapping[str, _Key], tree: Table, *, named: str
+) -> Iterator[tuple[_Key, str, object]]:
+    """Yield the provider, and what belongs to it if it exists here."""
+    provider = "openai" if named == _COMPATIBLE else named
+    section = ("models", "providers", _SECTIONS.get(named, named))
+    shared = {
+        f"remote.{name}": _Key(".".join((*section, name)), f"remote.{name}", value)
+        for name in ("baseUrl", "apiKey")
+        if (value := _table(tree, *section).get(name))
+    }
+    known = {**shared, **keys}
+    if named == _COMPATIBLE and "remote.baseUrl" not in known:
+        return  # without its address, texts would go to OpenAI
+    if named != AUTO or "provider" in keys:
+        yield keys.get("provider") or _Key("provider", "provider", named), "provider", provider
+    if provider not in _WITHOUT_SERVER and _checked("provider", provider):
         for name, setting in _OF_PROVIDER.items():
-            both = self._keys.get("inputType") if name.endswith("InputType") else None
-            key = self._keys.get(name) or both
-            if key is None:
-                continue
-            value = _converted(name, key.value, named=named, provider=provider)
-            if value is not None:
-                self._set(key, setting, value)
-            elif name == "remote.apiKey":
-                variable = f"{re.sub(r'[^A-Za-z0-9]+', '_', named).upper()}_API_KEY"
-                self.remarks.append(
-                    f"A key is never copied: put it into the variable {variable} and set "
-                    f'`remote.api_key` to "env:{variable}".'
-                )
+            if name in known:
+                value = _converted(name, known[name].value, named=named, provider=provider)
+                yield known[name], setting, value
 
-    def map_sources(self) -> None:
-        """Map whether transcripts are searched; in OpenClaw that takes two keys."""
-        listed, flag = self._keys.get("sources"), self._keys.get("experimental.sessionMemory")
-        if listed is not None and isinstance(listed.value, list):
-            is_on = flag is not None and flag.value is True
-            wanted = [name for name in listed.value if name != "sessions" or is_on]
-            for key in filter(None, (listed, flag)):
-                self._set(key, "sources", wanted or ["memory"])
 
-    def map_rest(self) -> None:
-        """Map the keys of the table, and lists of paths."""
-        for key in self._all:
-            if key.name == _PATHS:
-                given = key.value if isinstance(key.value, list) else [key.value]
-                paths = [path for each in given if (path := _path(each))]
-                self._set(key, "extra_paths", paths)
-            elif key.name == "query.minScore" and key.value == 0:
-                self._set(key, "min_score", 0)  # other floors are on the scale of OpenClaw's blend
-            elif key.name == "cache.enabled" and key.value is False:
-                self._set(key, "cache.max_megabytes", 0)
-            elif key.name == "fallback" and key.value != NONE:
-                self._set(key, "fallback", [key.value])
-            elif key.name == "local.modelPath" and not _WHOLE_PATH.match(str(key.value)):
-                continue  # a download, or it depends on where OpenClaw runs
-            elif setting := _SETTINGS.get(key.name):
-                self._set(key, setting, key.value)
-
-    def _set(self, key: _Key, setting: str, value: object) -> bool:
-        """Carry a key over; return False if its value is not valid here."""
-        if setting not in SETTINGS or _NAMES_VARIABLE.search(str(value)):
-            return False
-        if isinstance(value, float) and value.is_integer():
-            value = int(value)  # JSON has no whole numbers
-        try:
-            _, checked = read_setting(setting, value, origin=key.path)
-        except ConfigError:
-            return False
-        self.carried.append(CarriedKey(key.path, setting, writable(checked, given=value)))
-        return True
+def _checked(setting: str, value: object) -> Value | None:
+    """Return the value as our files hold it; None if it is not valid here."""
+    is_elsewhere = setting == "local.model_path" and not _WHOLE_PATH.match(str(value))
+    if value is None or is_elsewhere or setting not in SETTINGS:
+        return None  # a download, or a path that depends on where OpenClaw runs
+    if _NAMES_VARIABLE.search(str(value)):
+        return None
+    try:
+        _, checked = read_setting(setting, value, origin="openclaw.json")
+    except ConfigError:
+        return None
+    return writable(checked, given=value)
 
 
 def _converted(name: str, value: object, *, named: str, provider: str) -> object:
@@ -418,10 +389,10 @@ def _reference(secret: object) -> str | None:
 
 def _path(given: object) -> str | None:
     """Return an extra path; a folder and a pattern are one glob."""
-    pattern = given.get("pattern") if isinstance(given, dict) else None
-    folder = given.get("path") if isinstance(given, dict) else given
+    folder, pattern = given, None
+    if isinstance(given, dict):
+        folder, pattern = given.get("path"), given.get("pattern")
     if not isinstance(folder, str) or not folder.strip() or "://" in folder:
         return None  # an address may hold a password
-    if not isinstance(pattern, str) or not pattern.strip():
-        return folder.strip()
-    return f"{folder.strip().rstrip('/')}/{pattern.strip().removeprefix('./')}"
+    folder = folder.strip()
+    return f"{folder.rstrip('/')}/{pattern}" if isinstance(pattern, str) else folder
