@@ -63,7 +63,7 @@ def test_a_dry_run_asks_nothing_and_shows_what_would_be_sent(
 
     shape = json.loads(done.stdout)
     assert [] == server.requests
-    assert ["TOOLS.md", "skills/hosts/SKILL.md"] == sorted(each["path"] for each in shape["files"])
+    assert ["TOOLS.md", "skills/hosts/SKILL.md"] == sorted(shape["files"])
     assert (1, True) == (shape["requests"], shape["dryRun"])
     assert shape["inputTokens"] > 0
 
@@ -93,7 +93,7 @@ def test_facts_are_stored_with_their_source_and_a_second_run_asks_nothing(
     sources = {fact.text: fact.source for fact in facts}
     assert sources["The staging host is called birch"].startswith("skills/hosts/SKILL.md:")
     assert "The staging host is called birch" == hit.snippet
-    assert ["TOOLS.md"] == [each.path for each in third.files]
+    assert ("TOOLS.md",) == third.files
 
 
 def test_a_file_that_talks_to_the_model_becomes_no_fact_by_itself(

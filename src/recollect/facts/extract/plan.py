@@ -72,43 +72,49 @@ class FileBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedFile:
-    """A file whose facts are to be extracted."""
-
-    shape = Shape({"block_count": "blocks"}, hidden="digest")
-    path: str
-    digest: str
-    """Digest of its text: stored once the file is done."""
-    is_new: bool
-    """False if an earlier version of the file was done."""
-    block_count: int
-    """0 for a blank file, which is done without being sent."""
-
-
-@dataclass(frozen=True, slots=True)
 class Batch:
     """The content of one request."""
 
     blocks: tuple[FileBlock, ...]
     prompt: str
-    input_tokens: int
-    """Estimated, with the system prompt."""
+    completes: tuple[str, ...]
+    """The files whose last block is in it."""
 
     @property
     def paths(self) -> tuple[str, ...]:
         """The files with blocks in it, each once."""
         return tuple(dict.fromkeys(block.path for block in self.blocks))
 
+    @property
+    def input_tokens(self) -> int:
+        """Its size, estimated, with the system prompt."""
+        return estimate_tokens(SYSTEM) + estimate_tokens(self.prompt)
+
 
 @dataclass(frozen=True, slots=True)
 class ExtractionPlan:
     """What an extraction would send."""
 
-    files: tuple[PlannedFile, ...]
+    shape = Shape(hidden="digests batches", added="files requests input_tokens")
+    digests: Mapping[str, str]
+    """New and changed files; a digest is stored once its file is done."""
     unchanged: tuple[str, ...]
     batches: tuple[Batch, ...]
-    input_tokens: int
-    """Estimated."""
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The paths of new and changed files. A blank one is done without being sent."""
+        return tuple(self.digests)
+
+    @property
+    def requests(self) -> int:
+        """How many requests would be sent."""
+        return len(self.batches)
+
+    @property
+    def input_tokens(self) -> int:
+        """The size of all requests, estimated."""
+        return sum(batch.input_tokens for batch in self.batches)
 
 
 def digest_of_text(text: str) -> str:
@@ -120,24 +126,16 @@ def plan_extraction(
     files: Mapping[str, str], done: Mapping[str, str], *, batch_tokens: int = BATCH_TOKENS
 ) -> ExtractionPlan:
     """Return what would be sent, given the texts of files and the digests of those done."""
-    planned: list[PlannedFile] = []
-    unchanged: list[str] = []
-    blocks: list[list[FileBlock]] = []
-    for path, text in sorted(files.items()):
-        digest = digest_of_text(text)
-        if done.get(path) == digest:
-            unchanged.append(path)
-            continue
-        own = blocks_of(path, text)
-        planned.append(PlannedFile(path, digest, path not in done, len(own)))
-        blocks.append(own)
-    batches = tuple(
-        Batch(tuple(packed), prompt, estimate_tokens(SYSTEM) + estimate_tokens(prompt))
-        for packed in _packed(blocks, tokens=batch_tokens)
-        for prompt in [_prompt(packed)]
+    digests = {path: digest_of_text(text) for path, text in sorted(files.items())}
+    unchanged = tuple(path for path, digest in digests.items() if done.get(path) == digest)
+    new = {path: digest for path, digest in digests.items() if path not in unchanged}
+    packed = _packed([blocks_of(path, files[path]) for path in new], tokens=batch_tokens)
+    last = {block.path: place for place, blocks in enumerate(packed) for block in blocks}
+    batches = (
+        Batch(tuple(blocks), _prompt(blocks), tuple(path for path in last if last[path] == place))
+        for place, blocks in enumerate(packed)
     )
-    tokens = sum(batch.input_tokens for batch in batches)
-    return ExtractionPlan(tuple(planned), tuple(unchanged), batches, tokens)
+    return ExtractionPlan(new, unchanged, tuple(batches))
 
 
 def _packed(files: Sequence[Sequence[FileBlock]], *, tokens: int) -> list[list[FileBlock]]:

@@ -12,7 +12,6 @@ at any moment continues where it stopped.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -28,7 +27,7 @@ from recollect.errors import (
     UsageError,
     explains_system_failures,
 )
-from recollect.facts.extract.answer import is_answer, locate, parse_facts
+from recollect.facts.extract.answer import is_answer, located, parse_facts
 from recollect.facts.extract.plan import BATCH_TOKENS, SYSTEM, plan_extraction
 from recollect.facts.record import Provenance
 from recollect.facts.rules import Verdict
@@ -42,13 +41,13 @@ from recollect.text.private import without_private
 from recollect.types import Degradation, Step, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from recollect.facts.book import FactBook
     from recollect.facts.draft import RememberReport
     from recollect.facts.extract import ExtractOptions
     from recollect.facts.extract.answer import ProposedFact
-    from recollect.facts.extract.plan import Batch, ExtractionPlan, PlannedFile
+    from recollect.facts.extract.plan import Batch, ExtractionPlan
     from recollect.facts.record import Fact
     from recollect.providers.base import Chat
     from recollect.types import Progress
@@ -98,8 +97,9 @@ class BatchResult:
     facts: tuple[ProposedFact, ...] = ()
     skipped: int = 0
     """Lines of the answer that are not usable, or repeat a fact."""
-    completed: tuple[PlannedFile, ...] = ()
-    """Files of which every block is now answered; none after a failure."""
+    suspicious: int = 0
+    completed: tuple[str, ...] = ()
+    """Files of which every block is now answered."""
     failure: Degradation | None = None
     input_tokens: int = 0
     output_tokens: int = 0
@@ -155,18 +155,16 @@ class Extractor:
             results.append(result)
             for fact in result.facts:
                 try:
-                    remembered += [] if fact.is_suspicious else [self._store(fact)]
+                    remembered.append(
+                        self.book.remember(**asdict(fact), provenance=Provenance.INGEST)
+                    )
                 except SecretError as error:
                     refused.append(f"A fact of {fact.source} was left out. {error}")
-            self._mark_done(result.completed)
+            self._mark_done(plan, result.completed)
             progress(Step("ask", number, len(plan.batches)))
-        self._mark_done(file for file in plan.files if not file.block_count)
+        sent = {path for batch in plan.batches for path in batch.paths}
+        self._mark_done(plan, [path for path in plan.files if path not in sent])
         return _report(plan, results, remembered, refused=refused)
-
-    def _store(self, fact: ProposedFact) -> RememberReport:
-        fields = asdict(fact)
-        del fields["is_suspicious"]
-        return self.book.remember(**fields, provenance=Provenance.INGEST)
 
     def _files(self, patterns: Sequence[str]) -> dict[str, str]:
         found: dict[str, str] = {}
@@ -202,8 +200,8 @@ class Extractor:
             )
         return {str(path): str(digest) for path, digest in done.items()}
 
-    def _mark_done(self, files: Iterable[PlannedFile]) -> None:
-        if digests := {file.path: file.digest for file in files}:
+    def _mark_done(self, plan: ExtractionPlan, paths: Sequence[str]) -> None:
+        if digests := {path: plan.digests[path] for path in paths}:
             make_private_folder(self.state.parent)
             content = json.dumps({**self._done(), **digests}, ensure_ascii=False, indent=1)
             replace_file(self.state, content.encode(), private=True)
@@ -228,7 +226,7 @@ def _report(
         # By text, because blocks overlap.
         forgotten=tuple({each.fact.text: each.fact for each in forgotten}.values()),
         contradicting=tuple(having(Verdict.CONTRADICTS)),
-        suspicious=sum(fact.is_suspicious for result in results for fact in result.facts),
+        suspicious=sum(result.suspicious for result in results),
         skipped=sum(result.skipped for result in results),
         failures=tuple(result.failure for result in results if result.failure is not None),
         notices=(*refused, *(notice for each in stored for notice in each.notices)),
@@ -242,24 +240,19 @@ def ask(plan: ExtractionPlan, chat: Chat) -> Iterator[BatchResult]:
 
     A failure that every batch would share, such as a missing key, is not tried again.
     """
-    files = {file.path: file for file in plan.files}
-    awaited = Counter(path for batch in plan.batches for path in batch.paths)
+    failed: set[str] = set()
     hopeless: Degradation | None = None
     for batch in plan.batches:
-        if hopeless is not None:
-            yield BatchResult(failure=hopeless)
-            continue
         try:
-            result = _answered(batch, chat)
+            result = BatchResult(failure=hopeless) if hopeless else _answered(batch, chat)
         except ProviderError as error:
             result = BatchResult(failure=Degradation(error.message, error.action))
             if isinstance(error, (ProviderSetupError, QuotaError)):
                 hopeless = result.failure
-        if result.failure is None:  # a failed batch leaves its files incomplete
-            awaited.subtract(batch.paths)
-            completed = tuple(files[path] for path in batch.paths if awaited[path] <= 0)
-            result = replace(result, completed=completed)
-        yield result
+        if result.failure is not None:
+            failed.update(batch.paths)
+        completed = tuple(path for path in batch.completes if path not in failed)
+        yield replace(result, completed=completed)
 
 
 def _answered(batch: Batch, chat: Chat) -> BatchResult:
@@ -270,15 +263,17 @@ def _answered(batch: Batch, chat: Chat) -> BatchResult:
         temperature=_TEMPERATURE,
         seconds=_BATCH_SECONDS,
     )
-    facts, skipped = parse_facts(answer.text)
+    read, skipped = parse_facts(answer.text)
+    facts = tuple(located(read, batch.blocks))
     failure = None
-    if not facts and answer.is_cut:
-        failure = _CUT_OFF
-    elif not is_answer(answer.text):
+    if not is_answer(answer.text):
         failure = _NO_JSON
+    if not read and answer.is_cut:
+        failure = _CUT_OFF
     return BatchResult(
-        tuple(locate(facts, batch.blocks)) if failure is None else (),
-        skipped if failure is None else 0,
+        facts,
+        skipped,
+        len(read) - len(facts),
         failure=failure,
         input_tokens=batch.input_tokens if answer.input_tokens is None else answer.input_tokens,
         output_tokens=answer.output_tokens or 0,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recollect.config.paths import workspace_variable
+from recollect.shape import json_of
 from recollect.shells.cli.consent import is_to_be_asked
 from recollect.shells.cli.output import confirm
 from recollect.shells.cli.shared import (
@@ -96,7 +97,7 @@ def ingest_command(options: SharedOptions, *, dry_run: bool, paths: str) -> int:
     with options.open_memory(may_be_empty=True) as memory:
         if dry_run:
             plan = memory.extractor.plan(globs)
-            options.print(render.plan_json(plan), render.plan_text(plan))
+            options.print({"dryRun": True, **json_of(plan)}, render.plan_text(plan))
             return 0
         if not memory.extractor.has_sent and is_to_be_asked(memory.config, "llm.provider"):
             plan = memory.extractor.plan(globs)

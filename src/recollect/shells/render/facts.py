@@ -317,24 +317,12 @@ def _about(fact: Fact) -> str:
     return f"{', '.join(filter(None, about))}{since}{_until(fact)}{ended}"
 
 
-def plan_json(plan: ExtractionPlan) -> Json:
-    """Return the JSON of `ingest --dry-run`."""
-    return {
-        "dryRun": True,
-        "files": plan.files,
-        "unchanged": plan.unchanged,
-        "requests": len(plan.batches),
-        "inputTokens": plan.input_tokens,
-    }
-
-
 def plan_text(plan: ExtractionPlan) -> Iterator[Line]:
     """Yield what `ingest --dry-run` prints."""
-    for each in plan.files:
-        kind = "new" if each.is_new else "changed"
-        yield f"{each.path} ({kind}, {plural(each.block_count, 'block')})", ""
+    for path in plan.files:
+        yield path, ""
     size = f"about {plan.input_tokens} tokens"
-    yield f"{plural(len(plan.batches), 'request')} would be sent: {size}", ""
+    yield f"{plural(plan.requests, 'request')} would be sent: {size}", ""
     yield f"{plural(len(plan.unchanged), 'file')} unchanged, not sent", ""
 
 
@@ -344,7 +332,7 @@ def extracted_json(done: ExtractionReport, *, program: str) -> Json:
         "dryRun": False,
         "files": len(done.plan.files),
         "unchanged": len(done.plan.unchanged),
-        "requests": len(done.plan.batches),
+        "requests": done.plan.requests,
         "stored": done.stored,
         "known": done.known,
         "forgotten": [{"text": fact.text, "source": fact.source} for fact in done.forgotten],
