@@ -83,15 +83,8 @@ def test_options_may_stand_before_the_cases(keyword: Cli, arguments: tuple[str, 
 def test_eval_json_holds_every_case(keyword: Cli) -> None:
     answer = as_json(keyword("eval", CASES / "phrasings.jsonl", "--json"))
 
-    assert [
-        "cases",
-        "workspace",
-        "count",
-        "k",
-        "configured",
-        "variants",
-        "warnings",
-    ] == list(answer)
+    members = {"cases", "workspace", "count", "k", "configured", "variants", "warnings"}
+    assert members == answer.keys()
     (variant,) = answer["variants"]
     assert (57, 6, "calibrated") == (answer["count"], answer["k"], variant["name"])
     assert 57 == variant["withoutVector"] == len(variant["perCase"])

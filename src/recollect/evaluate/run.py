@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recollect.evaluate.cases import unfindable
+from recollect.evaluate.cases import case_json, unfindable
 from recollect.evaluate.metrics import (
     DEPTH,
     MARKS,
@@ -45,7 +45,10 @@ class CaseAnswer:
     """The answer to one case."""
 
     shape = Shape(
-        {"citations": "hits"}, hidden="case hits degraded", added="best_score wrong_ranks citations"
+        {"citations": "hits"},
+        hidden="case hits degraded",
+        merged="question",
+        added="question best_score wrong_ranks citations",
     )
     case: Case
     hits: tuple[Hit, ...]
@@ -57,6 +60,11 @@ class CaseAnswer:
     """Marks of the question; None without an expected place."""
     degraded: Degradation | None
     """Why the vector leg did not run."""
+
+    @property
+    def question(self) -> Mapping[str, object]:
+        """The case as its file has it, and its line."""
+        return {"line": self.case.line, **case_json(self.case)}
 
     @property
     def best_score(self) -> float:
@@ -101,10 +109,15 @@ class Abstention:
 class Outcome:
     """What one way of searching achieved."""
 
+    shape = Shape(
+        {"answers": "perCase", "kinds": "byKind"},
+        hidden="lacking",
+        merged="variant",
+        added="without_vector",
+    )
     variant: Variant
-    answers: tuple[CaseAnswer, ...]
-    without_vector: tuple[CaseAnswer, ...]
-    """Answers that lack the vector leg although the variant uses it."""
+    lacking: tuple[CaseAnswer, ...]
+    """Answers without the vector leg although the variant uses it."""
     ran: bool
     """False if the only leg never ran: then the metrics say nothing about the variant."""
     overall: Summary | None
@@ -113,12 +126,19 @@ class Outcome:
     gain: Interval | None
     """Difference in nDCG@10 to the current settings, case by case; None for those themselves."""
     abstention: Abstention
+    answers: tuple[CaseAnswer, ...]
+
+    @property
+    def without_vector(self) -> int:
+        """How many answers lack the vector leg."""
+        return len(self.lacking)
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
     """How well one memory answers one file of cases."""
 
+    shape = Shape({"file": "cases", "cases": "count", "outcomes": "variants"}, added="configured")
     file: Path
     workspace: Path
     k: int
@@ -128,6 +148,11 @@ class Evaluation:
     """The first is that of the current settings."""
     warnings: tuple[str, ...]
     """Expected places that no search of this workspace can find."""
+
+    @property
+    def configured(self) -> str:
+        """The name of the variant that has the current settings."""
+        return self.outcomes[0].variant.name
 
 
 def evaluate(  # noqa: PLR0913 - what to ask, of which memory, and how
@@ -232,7 +257,7 @@ def outcome_of(
     return Outcome(
         variant=variant,
         answers=tuple(answers),
-        without_vector=lacking,
+        lacking=lacking,
         ran=ran,
         overall=_summary([marks for _, marks in marked]) if marked else None,
         kinds={name: _summary([marks for kind, marks in marked if kind == name]) for name in kinds},

@@ -59,7 +59,7 @@ def eval_command(
         with progress_bar() as progress:
             evaluation = evaluate(memory, cases, file=file, compare=compare, k=k, progress=progress)
     print_remarks(render.evaluation_remarks(evaluation))
-    options.print(render.evaluation_json(evaluation), render.evaluation_text(evaluation))
+    options.print(evaluation, render.evaluation_text(evaluation))
 
 
 @click.command("tidy")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from recollect.evaluate.cases import case_json, count_text
+from recollect.evaluate.cases import count_text
 from recollect.evaluate.metrics import DEPTH, FEW, MARKS
 from recollect.evaluate.run import best_first
-from recollect.shape import json_of
 from recollect.shells.render.shared import plural, table, warning_lines
 from recollect.text.safe import on_one_line
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from recollect.evaluate.metrics import Interval
     from recollect.evaluate.run import CaseAnswer, Evaluation, Outcome, Summary
     from recollect.evaluate.tidy import TidyReport
-    from recollect.shape import Json
     from recollect.shells.render.shared import Line
 
 _NAME_CHARS = 15  # longer names of kinds and variants are cut, so that the table fits
@@ -72,26 +70,13 @@ def evaluation_remarks(evaluation: Evaluation) -> Iterator[Line]:
     if evaluation.warnings:
         action = "or use --workspace to name the workspace that has these places"
         yield f"  → Correct them in {evaluation.file}, {action}; they count as missed.", "yellow"
-    if missing := evaluation.outcomes[0].without_vector:
+    if missing := evaluation.outcomes[0].lacking:
         count = f"{len(missing)} of {plural(evaluation.cases, 'case')}"
         yield f"The vector leg did not run for {count}.", "yellow"
         for why in dict.fromkeys(answer.degraded for answer in missing if answer.degraded):
             yield from warning_lines(why.reason, why.action, indent="  ")
         if not any(answer.degraded for answer in missing):
             yield "  → `recollect status --deep` shows which provider embeds, if any.", "yellow"
-
-
-def evaluation_json(evaluation: Evaluation) -> Json:
-    """Return the JSON of `eval`."""
-    return {
-        "cases": evaluation.file,
-        "workspace": evaluation.workspace,
-        "count": evaluation.cases,
-        "k": evaluation.k,
-        "configured": evaluation.outcomes[0].variant.name,
-        "variants": [_outcome_json(outcome) for outcome in evaluation.outcomes],
-        "warnings": evaluation.warnings,
-    }
 
 
 def interval_text(interval: Interval, *, sign: str = "") -> str:
@@ -180,25 +165,6 @@ def _listed(answers: Sequence[CaseAnswer], title: str) -> Iterator[Line]:
         yield f"  line {answer.case.line}: {answer.case.query} → {wanted}; {first}", "dim"
     if len(answers) > _MISSES:
         yield f"  … and {len(answers) - _MISSES} more, see --json", "dim"
-
-
-def _outcome_json(outcome: Outcome) -> Json:
-    variant = outcome.variant
-    return {
-        "name": variant.name,
-        "fusion": variant.fusion,
-        "legs": variant.legs,
-        "ran": outcome.ran,
-        "withoutVector": len(outcome.without_vector),
-        "overall": outcome.overall,
-        "byKind": outcome.kinds,
-        "gain": outcome.gain,
-        "abstention": outcome.abstention,
-        "perCase": [
-            {"line": each.case.line, **case_json(each.case), **json_of(each)}
-            for each in outcome.answers
-        ],
-    }
 
 
 def _head(name: str, k: int) -> str:
