@@ -20,8 +20,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from recollect.facts.files import FolderFiles
-from recollect.facts.history import active
 from recollect.facts.ledger import Ledger
+from recollect.facts.state import active
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

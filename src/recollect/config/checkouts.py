@@ -25,7 +25,6 @@ class Checkout:
 
     workspace: Path = Path()
     root: Path = Path()
-    """The checkout that it is in."""
     repository: Path | None = None
     """The git folder that all checkouts have in common; None outside of a repository."""
     main: Path | None = None

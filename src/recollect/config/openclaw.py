@@ -119,7 +119,6 @@ class _Agent(NamedTuple):
     """One of OpenClaw's agents."""
 
     path: str
-    """The key of its table in the file."""
     table: Table
 
 

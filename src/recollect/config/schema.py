@@ -98,7 +98,6 @@ class Config:
         "compares vectors: `numpy`, or `sqlite-vec` in SQL (extra `vec`)",
     )
     values: Mapping[str, object]
-    """Every setting by its key."""
     origins: Mapping[str, str]
     """Where each setting was set that is not at its default."""
     user_file: Path

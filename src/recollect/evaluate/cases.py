@@ -76,7 +76,6 @@ class Expected:
 
     path: Annotated[_Text, AfterValidator(posixpath.normpath)]
     lines: Annotated[tuple[PositiveInt, PositiveInt], AfterValidator(_in_order)] | None = None
-    """The first and the last of them."""
     grade: Annotated[int, Field(ge=1, le=MOST_GRADE, strict=True)] = 1
     """How good an answer it is; used as the gain in nDCG."""
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from recollect.errors import NotFoundError, SecretError, UsageError, explains_system_failures
 from recollect.facts.draft import forget, remember, restore, supersede
 from recollect.facts.files import FACTS_FOLDER
-from recollect.facts.history import active, lineage
 from recollect.facts.record import (
     CATEGORIES,
     CONFIDENCES,
@@ -31,6 +30,7 @@ from recollect.facts.record import (
 )
 from recollect.facts.rules import Verdict, contradicting
 from recollect.facts.scope import parse_scope
+from recollect.facts.state import active, lineage
 from recollect.records import dataclass
 from recollect.shape import json_of
 from recollect.text.scripts import normalised

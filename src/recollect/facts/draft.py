@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from recollect.errors import StoreError, UsageError
-from recollect.facts.history import chain, no_such_fact, successors_of
 from recollect.facts.page import BulletIds, edited, parse_page
 from recollect.facts.record import (
     CATEGORIES,
@@ -23,7 +22,7 @@ from recollect.facts.record import (
     next_id,
 )
 from recollect.facts.rules import Decision, Verdict, contradicting, decide
-from recollect.facts.state import forgotten_lines
+from recollect.facts.state import chain, forgotten_lines, no_such_fact, successors_of
 from recollect.records import dataclass
 from recollect.text.scripts import normalised
 
@@ -65,9 +64,7 @@ class RestoreReport:
     """The outcome of restoring a superseded fact."""
 
     fact: Fact
-    """The fact, which is valid again."""
     others: tuple[Fact, ...]
-    """The facts that superseded it."""
 
 
 class Draft:

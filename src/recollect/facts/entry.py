@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     Attributes = tuple[tuple[str, str], ...]
 
 BULLET = re.compile(r"( {0,3})[-*+][ \t]+(?=[^ \t\r\n])")
-"""Start of an entry."""
 
 _BLANK = " \t\r\n"
 """Spaces around a text; other white space of Unicode may begin one."""

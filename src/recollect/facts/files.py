@@ -180,7 +180,6 @@ class PushedFiles:
 
     pushed: PostgresPushed
     on_change: Callable[[], object]
-    """Called after facts were changed."""
     folder: Path = Path(FACTS_FOLDER)
 
     def check(self) -> None:

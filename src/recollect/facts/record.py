@@ -42,7 +42,6 @@ NO_SUCCESSOR = "none"
 
 ID_PATTERN = r"f-[0-9a-hjkmnp-tv-z]{13}"
 RANDOM_BITS = 23
-"""Random bits in an id."""
 
 _DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"
 _DIGIT_BITS = 5

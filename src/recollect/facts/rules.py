@@ -28,8 +28,8 @@ import re
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from recollect.facts.history import active, chain
 from recollect.facts.record import EXPLICIT, normalised_digest
+from recollect.facts.state import active, chain
 from recollect.records import dataclass
 from recollect.shape import Shape
 from recollect.text.claims import Wording, compare_claims, may_agree

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from recollect.ingest.folders import Found
 
 MOST_CHANGES = 100
-"""Changes in one request."""
 _MOST_CHARS = 1_000_000  # in one request: escaped, it is still below the server's limit
 _TRIES = 5  # of one request
 _SECONDS = 60.0
@@ -58,7 +57,6 @@ class PushReport:
     redacted: int
     """Documents whose secrets were hidden."""
     failed: tuple[Failure, ...] = ()
-    """What was not sent, and why."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,11 +71,9 @@ class Root:
     """A place to look for transcripts."""
 
     place: Path
-    """A file or a folder."""
     format: TranscriptFormat | None = None
     """Format of all files there; None detects it from the first lines of each."""
     is_optional: bool = False
-    """True if it may be missing."""
 
 
 @dataclass(frozen=True, slots=True)

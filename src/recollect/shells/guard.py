@@ -59,7 +59,6 @@ class Guard:
     """The rules of one server."""
 
     host: str
-    """The address that it listens on."""
     port: int
     names: tuple[str, ...] = ()
     """More host names: `NAME` with any port, or `NAME:PORT`."""

@@ -59,7 +59,6 @@ class Ask:
     form: str = RecallForm.FULL
     as_json: bool = False
     width: int = 0
-    """Cells of a line of the terminal."""
     is_verbose: bool = False
 
 

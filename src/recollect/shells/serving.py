@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 WorkerState = Literal["syncing", "idle", "failing", "stopped"]
-"""What a worker can be doing."""
 _FIRST_SYNC_SECONDS = 5.0  # how long a question waits for the first sync of a small memory
 _FRESHEN_SECONDS = 8.0  # how long a question waits for what changed to be read
 QUESTION_SECONDS = 12.0
@@ -65,7 +64,6 @@ class LastSync:
     """How the last background sync ended."""
 
     report: Report | None = None
-    """Report of the last sync that succeeded."""
     error: RecollectError | None = None
     """Why the last sync failed; None if it succeeded."""
     at: datetime | None = None

@@ -7,7 +7,6 @@ import pytest
 
 from recollect.errors import NotFoundError, UsageError
 from recollect.facts.draft import Draft, restore, supersede_all
-from recollect.facts.history import active, chain, lineage
 from recollect.facts.record import (
     NO_SUCCESSOR,
     DecayClass,
@@ -17,7 +16,7 @@ from recollect.facts.record import (
     normalised_digest,
 )
 from recollect.facts.rules import Verdict, contradicting, decide
-from recollect.facts.state import LedgerState, Place
+from recollect.facts.state import LedgerState, Place, active, chain, lineage
 
 NOW = datetime(2026, 2, 1, 10, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -10,9 +10,9 @@ import pytest
 from tests.support.notes import keyword_pool
 
 from recollect.facts.files import FACTS_FOLDER, FolderFiles
-from recollect.facts.history import end_of
 from recollect.facts.record import Fact, derive_id
 from recollect.facts.source import FactsSource
+from recollect.facts.state import end_of
 from recollect.ingest.documents import find_staleness, sync_documents
 from recollect.ingest.read import UnreadableError
 from recollect.stores.ram import RamStore

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 BLOCK_CHARS = 800
-"""Characters of a file per block."""
 OVERLAP_CHARS = 100
 """Characters repeated from the previous block; at most half a block."""
 BATCH_TOKENS = 4000

@@ -73,7 +73,6 @@ class ExtractionReport:
     plan: ExtractionPlan
     stored: int = 0
     known: int = 0
-    """Facts that were already known."""
     forgotten: tuple[Fact, ...] = ()
     """Facts that were forgotten before and therefore not stored."""
     contradicting: tuple[RememberReport, ...] = ()

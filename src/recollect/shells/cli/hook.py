@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from recollect.memory import Memory
 
     Event = Mapping[str, object]
-    """An event as the agent describes it."""
     Answer = Mapping[str, object]
 
 _MARKERS = ("MEMORY.md", "recollect.toml", "memory")

@@ -262,7 +262,6 @@ def print_remarks(lines: Iterable[tuple[str, str]]) -> None:
 
 
 _BARS: list[Bars] = []
-"""The progress bars on the terminal."""
 
 
 @contextlib.contextmanager

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 MOST_CHANGES = 200
-"""Changes in one request."""
 BODY_BYTES = 4 * 1024 * 1024
 """Bytes of a request with documents: escaped as JSON, a text may take twice its size."""
 _TAG = re.compile(r'(?:W/)?"([!#-~]*)"')

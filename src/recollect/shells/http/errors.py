@@ -132,4 +132,3 @@ INTERNAL_ERROR = RequestError(
 UNKNOWN_PATH = RequestError(
     404, "not_found", "There is nothing at this path.", action="See /openapi.json."
 )
-"""The error for a path that no operation has."""

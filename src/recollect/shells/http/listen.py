@@ -47,7 +47,6 @@ class ServerLimits:
     body_seconds: float = 10.0
     """How long a client may take to send the body of a request."""
     connections: int = 512
-    """Open at the same time."""
     stop_seconds: float = 10.0
     """How long requests in progress may take when the server stops."""
 

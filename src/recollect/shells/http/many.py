@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from recollect.hosting.tokens import Token
 
 ROOT = f"/api/memories/{{{AGENT}}}"
-"""Where the paths of each memory start."""
 _OWN = "/api/"
 _MINUTE = 60.0
 _MOST_COUNTED = 100_000  # memories whose requests are counted
@@ -240,4 +239,3 @@ MANY_OPERATIONS = (
               writes=True),
 )
 # fmt: on
-"""Every operation of a server of many memories."""

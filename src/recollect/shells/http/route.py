@@ -50,7 +50,6 @@ _LOG = logging.getLogger("recollect.http")
 ROUTE = "recollect.route"
 """Where a request's scope holds the path of its operation, for /metrics."""
 AGENT = "agent"
-"""The parameter of a path that names one of many memories."""
 _BEARER = HTTPBearer(scheme_name="bearer", auto_error=False)
 """Only describes the token, which the guard or `admit` checks."""
 

@@ -55,7 +55,6 @@ _ABOUT = {
     "database_up": "Whether the database answers.",
     "memories_waiting": "Memories with something to embed.",
 }
-"""What each metric says."""
 
 Labels = tuple[tuple[str, str], ...]
 
@@ -200,12 +199,10 @@ class ServerState(AnyServer):
     is_read_only: bool
     needs_token: bool
     program: str = "recollect"
-    """How suggested commands start."""
     root: str = "/api"
     """Where the paths of its operations start."""
     metrics: Metrics = field(default_factory=Metrics)
     is_degraded: bool = False
-    """Whether a leg did not run in the last search."""
     _has_unsynced_write: bool = False
 
     @property

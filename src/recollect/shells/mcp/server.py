@@ -35,7 +35,6 @@ USAGE = (
     "something was not searched, not yet indexed, out of date or uncertain: tell the user. If "
     "nothing is found, say so instead of guessing."
 )
-"""What models are told about every memory."""
 _WORKSPACE_CHARS = 80
 CALL_SECONDS = 30.0
 """How long OpenClaw lets a tool take."""
