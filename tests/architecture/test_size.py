@@ -6,7 +6,7 @@ from pathlib import Path
 
 import recollect
 
-LIMIT = 50_234
+LIMIT = 50_028
 """Lines of Python in src. Lower it when code is removed; whoever raises it gives the reason in the
 message of the same commit."""
 

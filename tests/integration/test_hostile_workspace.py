@@ -348,7 +348,7 @@ def test_what_a_model_is_sent_does_not_come_through_a_link(
     with Memory.open(workspace, settings={"provider": "none"}, environ=environ) as memory:
         plan = memory.extractor.plan()
 
-    assert ["docs/a.md"] == [file.path for file in plan.files]
+    assert ["docs/a.md"] == list(plan.files)
 
 
 @pytest.mark.parametrize("link", ["home", "home/memory", "home/cache", "home/sessions", "home/run"])

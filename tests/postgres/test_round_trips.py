@@ -164,7 +164,8 @@ def test_what_is_proposed_at_once_is_what_the_legs_propose(
         found = each.propose(TERMS, asked=ASKED, scope=Scope(), limit=5)
         assert found.near is not None
         keys = [found.keyword.keys, *(pool.keys for pool in found.near.pools)]
-        shown = [each.load(some, terms=(), fingerprint=None).paths for some in keys]
+        loaded = [each.load(some, terms=(), fingerprint=None) for some in keys]
+        shown = [[chunk.path for chunk in some.chunks] for some in loaded]
         return [found.keyword.corpus, shown, found.near.space]
 
     assert places(ram) == places(store)
