@@ -248,13 +248,6 @@ def _is_known(document: Document, known: Stored) -> bool:
     return before is not None and (before.stat, before.is_settled) == state
 
 
-@dataclass(frozen=True, slots=True)
-class _Waiting:
-    write: DocumentWrite
-    suspect: Found
-    source: Source
-
-
 @dataclass(slots=True)
 class _DocumentWriter:
     """Stores documents in batches: a transaction for each would be half of a first index.
@@ -267,7 +260,7 @@ class _DocumentWriter:
     store: Store
     known: Stored
     """What was stored when the caller decided to write."""
-    _waiting: list[_Waiting] = field(default_factory=list)
+    _waiting: list[tuple[DocumentWrite, Found, Source]] = field(default_factory=list)
     _touched: list[DocumentWrite] = field(default_factory=list)
     _chars: int = 0
     _since: float = 0.0
@@ -275,7 +268,7 @@ class _DocumentWriter:
     def put(self, taken: Taken, suspect: Found, source: Source) -> None:
         """Store a document with its chunks."""
         write = _write_of(taken, self.known, recipe=source.recipe)
-        self._waiting.append(_Waiting(write, suspect, source))
+        self._waiting.append((write, suspect, source))
         self._added(len(write.document.text))
 
     def touch(self, document: Document) -> None:
@@ -290,10 +283,10 @@ class _DocumentWriter:
         if not (waiting or touched):
             return
         with _uncollected():
-            stored = self.store.put_many([*(each.write for each in waiting), *touched])
-        for each, is_stored in zip(waiting, stored, strict=False):
+            stored = self.store.put_many([*(write for write, _, _ in waiting), *touched])
+        for lost, is_stored in zip(waiting, stored, strict=False):
             if not is_stored:
-                self._put_after_race(each)
+                self._put_after_race(*lost)
 
     def _added(self, chars: int) -> None:
         now = time.monotonic()
@@ -304,21 +297,20 @@ class _DocumentWriter:
         if is_large or now - self._since >= BATCH_SECONDS:
             self.flush()
 
-    def _put_after_race(self, lost: _Waiting) -> None:
+    def _put_after_race(self, lost: DocumentWrite, suspect: Found, source: Source) -> None:
         """Read the file again that another process stored first, and compare.
 
         Without that a slow process would put an old content over a newer one.
         """
-        name = (lost.write.document.source, lost.write.document.path)
         for _ in range(_MOST_RACES - 1):
-            before = self.store.known([name]).get(name)
+            before = self.store.known([lost.name]).get(lost.name)
             try:
-                taken = lost.source.take(lost.suspect)
+                taken = source.take(suspect)
             except UnreadableError:
                 return  # gone or unreadable by now: the next sync sees it
             if before is not None and before.digest == taken.document.digest:
                 return
-            write = DocumentWrite(taken.document, taken.chunks(), lost.source.recipe, before)
+            write = DocumentWrite(taken.document, taken.chunks(), source.recipe, before)
             if all(self.store.put_many([write])):
                 return
 

@@ -185,15 +185,9 @@ def _fields(lines: Iterable[str]) -> dict[str, str] | None:
     for line in lines:
         if found := _FIELD.match(line):
             fields.setdefault(found[1].lower(), _plain(found[2] or ""))
-        elif not _is_passed_over(line, is_after_field=bool(fields)):
+        elif line.strip() and not line.startswith("#") and not (fields and _NESTED.match(line)):
             return None
     return fields
-
-
-def _is_passed_over(line: str, *, is_after_field: bool) -> bool:
-    if not line.strip() or line.startswith("#"):
-        return True
-    return is_after_field and _NESTED.match(line) is not None
 
 
 def _plain(value: str) -> str:

@@ -163,17 +163,12 @@ def _parts(
             f"llama.cpp refused a text: {answer['error'].get('message')}",
             action="Choose another model in local.model_path.",
         )
-    middle = _middle(text)
+    half = len(text) // 2
+    middle = text.rfind(" ", half // 2, half) + 1 or half  # between words, if it has any
     found = _parts(server, prefix, text[:middle], most)
     if len(found) < most:
         found += _parts(server, prefix, text[middle:], most - len(found))
     return found
-
-
-def _middle(text: str) -> int:
-    """Return where to halve a text: between words, if it has any."""
-    half = len(text) // 2
-    return text.rfind(" ", half // 2, half) + 1 or half
 
 
 def _joined(parts: Sequence[tuple[Vector, int]]) -> Vector:

@@ -165,16 +165,14 @@ class RemoteProvider:
     def embed(self, texts: Sequence[str], *, role: Role) -> Vectors:
         if role is not Role.QUERY:
             return self.embed_patiently(texts, role=role)
-        return self._embed(texts, role=role, patience=FOR_QUESTIONS)
+        call = self.api.request(texts, role=role)
+        return self._post(call, count=len(texts), patience=FOR_QUESTIONS)
 
     def embed_patiently(self, texts: Sequence[str], *, role: Role) -> Vectors:
         # A server that loads its model for an hour may be given that hour.
         seconds = max(FOR_INDEXING.total_seconds, self._options.remote.timeout_seconds)
-        return self._embed(texts, role=role, patience=replace(FOR_INDEXING, total_seconds=seconds))
-
-    def _embed(self, texts: Sequence[str], *, role: Role, patience: Patience) -> Vectors:
-        call = self.api.request(texts, role=role)
-        return self._post(call, count=len(texts), patience=patience)
+        patience = replace(FOR_INDEXING, total_seconds=seconds)
+        return self._post(self.api.request(texts, role=role), count=len(texts), patience=patience)
 
     def _post(self, call: ApiCall, *, count: int, patience: Patience) -> Vectors:
         response = self.server.post(call.path, call.body, patience=patience)
