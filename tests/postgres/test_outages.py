@@ -11,6 +11,7 @@ import socket
 import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psycopg
@@ -44,7 +45,6 @@ from recollect.types import Scope, SourceKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from recollect.stores.postgres import PostgresStore
 
@@ -326,7 +326,8 @@ def test_a_wrong_password_is_told_and_not_shown(
     assert "hunter2" not in f"{raised.value.message} {raised.value.action}"
 
 
-POOLER = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
+UNPACKED = Path(os.environ.get("PGBOUNCER", "/"))
+POOLER = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:{UNPACKED}/usr/sbin")
 
 
 @pytest.fixture
@@ -344,7 +345,9 @@ def pooled(server: Server) -> Iterator[str]:
     )
     for file in (users, settings):
         adopt(file)
-    with subprocess.Popen([str(POOLER), "-q", settings], **system_user()) as running:
+    libraries = ":".join(map(str, UNPACKED.glob("usr/lib/*-linux-gnu")))
+    environ = {**os.environ, "LD_LIBRARY_PATH": libraries}
+    with subprocess.Popen([str(POOLER), "-q", settings], env=environ, **system_user()) as running:
         try:
             address = f"postgresql://{AGENT}@127.0.0.1:{port}/{DATABASE}"
             wait_until(lambda: is_reached(address))
