@@ -14,7 +14,7 @@ import pytest
 from tests.http.servers import inside
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
-from recollect.shells.http.listen import ServerLimits
+from recollect.shells.http.listen import ServerLimits, bound
 from recollect.shells.http.server import ServeOptions
 
 if TYPE_CHECKING:
@@ -57,6 +57,13 @@ def ask_and_leave(here: Inside, path: str) -> None:
         connection.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{here.port}\r\n\r\n".encode())
         wait_until(lambda: here.state.metrics.in_progress > before)
     wait_until(lambda: here.state.metrics.in_progress == before)
+
+
+def test_the_end_of_an_answer_is_not_held_back_until_its_beginning_is_acknowledged() -> None:
+    with bound("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()):
+        accepted, _ = listener.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_a_body_that_is_too_large_is_refused(here: Inside) -> None:
