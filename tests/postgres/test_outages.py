@@ -5,6 +5,7 @@ error with a next step, and the same object works again afterwards.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import shutil
 import socket
@@ -182,6 +183,44 @@ def test_a_query_ends_with_its_client(server: Server, store: PostgresStore) -> N
         hang_up()
 
     wait_until(lambda: server.execute(asking) == [(0,)])
+
+
+def test_a_call_fails_when_the_server_stops_answering_and_the_next_at_once(
+    server: Server, store: PostgresStore
+) -> None:
+    shared = store._session.shared
+    with ThreadPoolExecutor() as pool, server.hanging():
+        first = pool.submit(store.holds).exception(PATIENCE_SECONDS)
+        assert shared.away_until > 0
+        shared.away_until = math.inf  # however slow this machine is
+        next_one = pool.submit(store.holds).exception(PATIENCE_SECONDS)
+
+    assert isinstance(first, StoreUnreachableError)
+    assert isinstance(next_one, StoreUnreachableError)
+    assert "does not answer" in next_one.message
+    shared.away_until = 1.0  # long ago
+    assert store.holds()
+    assert 0.0 == shared.away_until
+
+
+def test_a_slow_statement_goes_on_while_the_server_answers_others(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connect, "_RECONNECT_SECONDS", 0.01)
+    looked: list[str] = []
+    connected = connect.connected
+
+    def noted(address: str) -> psycopg.Connection[tuple[object, ...]]:
+        looked.append(address)
+        return connected(address)
+
+    monkeypatch.setattr(connect, "connected", noted)
+
+    with store._session.reading() as connection:
+        slept = connection.execute("SELECT pg_sleep(1) IS NULL").fetchone()
+
+    assert (False,) == slept
+    assert looked
 
 
 def test_a_statement_that_takes_too_long_is_ended(

@@ -31,7 +31,9 @@ from recollect.stores.postgres.near import EFFORT
 from recollect.stores.postgres.schema import BEGIN_WRITING, SCHEMA, VERSION, require_version
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Sequence
+
+    from psycopg.abc import RV, PQGen
 
     Row = tuple[Any, ...]
     Connection = psycopg.Connection[Row]
@@ -65,6 +67,7 @@ _SETTINGS = (
     "SET LOCAL hnsw.iterative_scan = 'relaxed_order'",
     f"SET LOCAL hnsw.ef_search = {EFFORT}",
 )
+_CHECK = "Check that it runs and that the address, user and password are right."
 # An error while connecting has no code, only the server's words.
 _NO_SLOT = ("too many clients", "too many connections", "connection slots are reserved")
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -113,23 +116,82 @@ def connected(address: str) -> Connection:
     return psycopg.connect(autocommit=True, **given)
 
 
+class WatchedConnection(psycopg.Connection[tuple[Any, ...]]):
+    """A connection that does not wait for an answer of a server that has stopped answering."""
+
+    look: Callable[[], None]
+    """Fails if the server takes no new connection."""
+
+    def wait(self, gen: PQGen[RV], *args: Any, **more: Any) -> RV:  # noqa: ANN401 - as psycopg has it
+        try:
+            return super().wait(self._watched(gen), *args, **more)
+        except StoreUnreachableError:
+            self.close()
+            raise
+
+    def _watched(self, gen: PQGen[RV]) -> PQGen[RV]:
+        """Pass a wait on, and look at the server when it has taken 2 seconds, 4 more, and so on."""
+        seconds, ready = _RECONNECT_SECONDS, None
+        looks_at = time.monotonic() + seconds
+        try:
+            while True:
+                ready = yield gen.send(ready)  # type: ignore[arg-type]  # None begins
+                if not ready and time.monotonic() > looks_at:
+                    self.look()
+                    seconds *= 2
+                    looks_at = time.monotonic() + seconds
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+
+
 class Database:
     """What all sessions of one address share: connections, and what was learned of the tables."""
 
     def __init__(self, address: str) -> None:
         self.users = 0
-        self.pool: ConnectionPool[Connection] = ConnectionPool(
+        self.address = address
+        self.away_until = 0.0
+        """When to look again at a server that did not answer; 0 if it did."""
+        self.pool: ConnectionPool[WatchedConnection] = ConnectionPool(
+            connection_class=WatchedConnection,
             kwargs={"autocommit": True, **parameters(address)},
             min_size=0,
             max_size=MOST_CONNECTIONS,
             reconnect_timeout=_RECONNECT_SECONDS,
             open=True,
-            configure=_configure,
+            configure=self._configure,
         )
         self.tables: dict[str, int] = {}
         """Tables of spaces that were seen, with their dimensions: they are never dropped."""
         self.indexes: dict[str, tuple[bool, float]] = {}
         """Whether an index of vectors is there, and until when that is believed."""
+
+    def _configure(self, connection: WatchedConnection) -> None:
+        """Prepare a new connection of the pool.
+
+        Behind a pooler such as PgBouncer, whose process is not the server's, no statement is
+        prepared: the process that serves the next transaction may not know it.
+        """
+        connection.look = self.look
+        register(connection)
+        own = connection.info.backend_pid
+        if connection.execute("SELECT pg_backend_pid()").fetchone() != (own,):
+            connection.prepare_threshold = None
+
+    def look(self) -> None:
+        """Fail if the server takes no connection; for a moment nobody looks again."""
+        location = shown(self.address)
+        if time.monotonic() < self.away_until:
+            raise StoreUnreachableError(f"The server of {location} does not answer.", action=_CHECK)
+        try:
+            with patience(_RECONNECT_SECONDS):
+                connected(self.address).close()
+            self.away_until = 0.0
+        except psycopg.OperationalError as error:
+            told = _unreachable(location, error)
+            if isinstance(told, StoreUnreachableError):
+                self.away_until = time.monotonic() + _RECONNECT_SECONDS
+                raise told from error
 
 
 _databases: dict[str, Database] = {}
@@ -252,8 +314,10 @@ class Session:
         require_version(*row, location=self.location)
 
     @contextlib.contextmanager
-    def _free_connection(self, pool: ConnectionPool[Connection]) -> Iterator[Connection]:
+    def _free_connection(self, pool: ConnectionPool[WatchedConnection]) -> Iterator[Connection]:
         """Lend a connection; if there is none in time, find out why."""
+        if self.shared.away_until:
+            self.shared.look()
         seconds = patience_seconds(_POOL_SECONDS)
         ends_at = time.monotonic() + seconds
         while True:
@@ -280,17 +344,6 @@ class Session:
             raise
         finally:
             pool.putconn(connection)
-
-
-def _configure(connection: Connection) -> None:
-    """Prepare a new connection of a pool.
-
-    Behind a pooler such as PgBouncer, whose process is not the server's, no statement is prepared:
-    the process that serves the next transaction may not know it.
-    """
-    register(connection)
-    if connection.execute("SELECT pg_backend_pid()").fetchone() != (connection.info.backend_pid,):
-        connection.prepare_threshold = None
 
 
 def _is_alive(connection: Connection) -> bool:
@@ -357,7 +410,7 @@ def _unreachable(location: str, error: Exception) -> StoreError:
         )
     return StoreUnreachableError(
         f"The server of {location} cannot be reached ({_first_line(error)}).",
-        action="Check that it runs and that the address, user and password are right.",
+        action=_CHECK,
     )
 
 
