@@ -10,8 +10,10 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
+import sys
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +28,7 @@ from tests.support.notes import (
     put_document,
     vector_pool,
 )
-from tests.support.postgres import host_of, server_of
+from tests.support.postgres import CITUS, host_of, owner_of
 
 from recollect.ingest.lease import beat, give_back, take
 from recollect.stores import notes, postgres
@@ -171,11 +173,9 @@ class CallRecorder:
 
 @pytest.fixture
 def superuser(address: str) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
-    database = psycopg.conninfo.conninfo_to_dict(address)["dbname"]
-    owner = psycopg.conninfo.make_conninfo(server_of(address), dbname=database)
-    with psycopg.connect(
-        **parameters(owner), options=f"-c search_path={SCHEMA},public"
-    ) as connection:
+    owner = parameters(owner_of(address))
+    path = f"-c search_path={SCHEMA},public"
+    with psycopg.connect(**owner, options=path, autocommit=True) as connection:
         register(connection)
         yield connection
 
@@ -238,8 +238,10 @@ def test_every_statement_stays_within_one_tenant(  # noqa: PLR0917 - fixtures
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(segments, "TAIL", 0)  # so that few chunks take every way
+    for name in ("SPACE", "OTHER"):  # spaces that no other test has created
+        own = Fingerprint("test", f"{tenant}-{name}", 8, "plain")
+        monkeypatch.setattr(sys.modules[__name__], name, own)
     store = CallRecorder(opened(tenant))
-    store._store._session.shared.tables.clear()  # what another test has learned
 
     exercise(store)  # type: ignore[arg-type]
     push(PostgresPushed(Session(host_of(address), f"{tenant}-pushed"), limits=MemoryLimits()))
@@ -250,18 +252,50 @@ def test_every_statement_stays_within_one_tenant(  # noqa: PLR0917 - fixtures
     executed = [" ".join(text.split()) for text, _ in statements]
     assert [] == [name for name, form in written() if not any(map(form.match, executed))]
     wrong: list[tuple[str, str]] = []
+    tasks: dict[str, int] = {}
     for text, values in planned.items():
         if any(re.search(rf"\b{table}\b", text) for table in SPANS_TENANTS):
             continue
         explained = superuser.execute(f"EXPLAIN (VERBOSE, FORMAT JSON) {text}".encode(), values)
         ((found,),) = explained.fetchall()
+        statement = re.sub(r"vectors_\w{16}", "vectors_SPACE", " ".join(text.split()))
+        if CITUS:
+            tasks[statement] = tasks_of(found[0]["Plan"])
+            continue
+        tables = [node for node in scans(found[0]["Plan"]) if node.get("Schema") == SCHEMA]
+        tasks[statement] = int(bool(tables))
         of = f"{tenant}-pushed" if f"{tenant}-pushed" in values else tenant
         wrong += [
-            (text, node["Relation Name"])
-            for node in scans(found[0]["Plan"])
-            if node.get("Schema") == SCHEMA and not is_of_one_tenant(node, of)
+            (text, node["Relation Name"]) for node in tables if not is_of_one_tenant(node, of)
         ]
     assert [] == wrong
+    if CITUS:
+        (citus,) = superuser.execute("SELECT citus_version()").fetchone() or ("",)
+        server = superuser.info.parameter_status("server_version")
+        about = (
+            f"# Tasks and statement, as {citus.partition(' on ')[0]} on PostgreSQL {server} plans"
+        )
+        lines = [about, *(f"{tasks[each]} {each}" for each in sorted(tasks))]
+        PLANS.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert tasks == planned_by_a_cluster()
+    assert {0, 1} == set(tasks.values())
+
+
+PLANS = Path(__file__).parent / "citus_plans.txt"
+"""What a cluster planned: how many tasks each statement has, one for each shard that it reads, and
+none if it reads no table of ours. Run on a cluster (RECOLLECT_TEST_CITUS_DSN), the test writes it.
+"""
+
+
+def planned_by_a_cluster() -> dict[str, int]:
+    lines = PLANS.read_text(encoding="utf-8").splitlines()[1:]
+    return {each: int(count) for count, _, each in (line.partition(" ") for line in lines)}
+
+
+def tasks_of(plan: dict[str, Any]) -> int:
+    """Return how many tasks Citus makes of a statement: 1 if it is sent to one shard."""
+    own = int(plan.get("Distributed Query", {}).get("Job", {}).get("Task Count", 0))
+    return own + sum(map(tasks_of, plan.get("Plans", ())))
 
 
 def test_nothing_is_set_together_with_something_else(
@@ -307,7 +341,8 @@ def test_rows_to_insert_are_made_where_they_are_stored(
     statement = f"EXPLAIN (VERBOSE, FORMAT JSON) INSERT INTO meta {source}"
     ((found,),) = superuser.execute(statement.encode()).fetchall()
 
-    assert is_pushed_down == is_of_one_tenant(found[0]["Plan"], "ada")
+    plan = found[0]["Plan"]
+    assert is_pushed_down == (tasks_of(plan) == 1 if CITUS else is_of_one_tenant(plan, "ada"))
 
 
 def test_every_key_contains_the_tenant_and_no_id_comes_from_a_sequence(

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from tests.http.servers import Command, commands
 from tests.support.commands import recollect_command
-from tests.support.postgres import host_of, server_of, url_of
+from tests.support.postgres import host_of, owner_of, server_of, url_of
 
 from recollect.stores.postgres.schema import MIGRATIONS
 from recollect.stores.pushed import PushedChange
@@ -67,7 +67,7 @@ def test_purging_from_an_unknown_memory_says_so_and_creates_nothing(
 
     assert 1 == purged.returncode
     assert "This memory does not exist" in purged.stderr
-    with psycopg.connect(server_of(address), dbname="memories") as connection:
+    with psycopg.connect(owner_of(address)) as connection:
         query = "SELECT count(*) FROM recollect.tenants WHERE tenant = 'mistyped'"
         assert (0,) == connection.execute(query).fetchone()
 
@@ -100,8 +100,9 @@ def test_init_creates_the_tables_once_and_status_tells_of_them(
 ) -> None:
     superuser = server_of(address)
     with psycopg.connect(superuser, autocommit=True) as connection:
-        connection.execute("CREATE DATABASE fresh")
-    fresh = url_of(psycopg.conninfo.make_conninfo(superuser, dbname="fresh"))
+        name = f"fresh_{os.getpid()}"
+        connection.execute(f"CREATE DATABASE {name}".encode())
+    fresh = url_of(psycopg.conninfo.make_conninfo(superuser, dbname=name))
 
     first, second, status = (
         run(environ, workspace, "server", *command, fresh, "--json")
@@ -113,6 +114,8 @@ def test_init_creates_the_tables_once_and_status_tells_of_them(
     told = json.loads(status.stdout)
     assert (told["newest"], False) == (told["version"], told["guarded"])
     assert "vector" in told["extensions"]
+    with psycopg.connect(superuser, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {name}".encode())
 
 
 def test_a_password_in_the_setting_is_refused_and_not_shown(

@@ -15,8 +15,9 @@ import numpy as np
 import psycopg
 import pytest
 from tests.support.notes import chunk_of, document_of, keyword_pool, put_document
-from tests.support.postgres import server_of
-from tests.support.servers import DATABASE, Server
+from tests.support.postgres import CITUS as CLUSTER
+from tests.support.postgres import owner_of, server_of
+from tests.support.servers import Server
 from tests.support.waiting import wait_until
 
 from recollect.errors import ConfigError, StoreBusyError, StoreError, StoreTooNewError
@@ -188,6 +189,7 @@ def distributed(address: str) -> dict[str, str]:
         return dict(connection.execute(query).fetchall())
 
 
+@pytest.mark.skipif(bool(CLUSTER), reason="pretends to be Citus, which is there")
 def test_citus_shards_every_table_once_also_those_that_came_before_or_later(
     empty: str, extend: Callable[[str, str, str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -402,7 +404,7 @@ def test_a_connection_that_saw_an_error_spoils_no_later_write(
         put_document(store, document_of(path), [chunk_of(path, f"lamp {number}")], recipe="r")
 
     def fail() -> None:
-        with psycopg.connect(server_of(address), dbname=DATABASE) as superuser:
+        with psycopg.connect(owner_of(address)) as superuser:
             superuser.execute("LOCK TABLE recollect.tenants")
             with pytest.raises(StoreBusyError, match="Another process"), patience(0.01):
                 write(0)

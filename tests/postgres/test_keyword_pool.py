@@ -124,7 +124,9 @@ def test_a_check_finds_postings_that_are_not_those_of_the_chunks(
     with postgres._session.writing() as connection:
         (count,) = connection.execute("SELECT count(*) FROM postings").fetchall()[0]
         own = "tenant = current_setting('recollect.tenant')"
-        wrong = "term = (SELECT min(term) FROM postings p WHERE p.segment = postings.segment)"
-        connection.execute(f"DELETE FROM postings WHERE {own} AND {wrong}".encode())  # noqa: S608
+        least = f"SELECT min(term) FROM postings WHERE {own}"  # noqa: S608 - our own names
+        ((term,),) = connection.execute(least.encode()).fetchall()
+        wrong = f"DELETE FROM postings WHERE {own} AND term = %s"  # noqa: S608 - our own names
+        connection.execute(wrong.encode(), (term,))
 
     assert bool(count) is bool(postgres.check(deep=True))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import httpx
+import psycopg
 
 NOTE = "memory/2026-02-01.md"
 TEXT = "# Harbour\n\nThe lighthouse was painted red.\n"
@@ -337,7 +338,8 @@ def test_a_role_that_may_not_serve_is_refused_at_the_start(
         MemoryHost.open(settings=settings, environ=environ)
 
     assert "The role agent" in raised.value.message
-    assert "GRANT recollect_server_memories TO agent" in raised.value.action
+    database = psycopg.conninfo.conninfo_to_dict(address)["dbname"]
+    assert f"GRANT recollect_server_{database} TO agent" in raised.value.action
 
 
 def test_behind_a_proxy_the_counters_are_not_for_everybody(host: MemoryHost) -> None:

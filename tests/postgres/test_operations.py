@@ -119,7 +119,7 @@ def test_a_dump_restores_everything_with_its_guards(address: str, tenant: str) -
     superuser = server_of(address)
     parts = psycopg.conninfo.conninfo_to_dict(address)
     database, copy = str(parts["dbname"]), f"copy_{os.getpid()}"
-    there = ["-h", str(parts["host"]), "-U", SUPERUSER]
+    there = ["-h", str(parts["host"]), "-p", str(parts.get("port", 5432)), "-U", SUPERUSER]
     with psycopg.connect(superuser, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {copy}".encode())
         try:

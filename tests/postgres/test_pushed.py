@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 from psycopg import sql
-from tests.support.postgres import server_of
+from tests.support.postgres import owner_of
 
 from recollect import Memory, SearchRequest
 from recollect.errors import (
@@ -267,7 +267,7 @@ def test_a_purged_document_leaves_nothing_behind(
 def rows_of(address: str, tenant: str) -> str:
     """Return everything that the tables with texts hold of a memory."""
     found = []
-    with psycopg.connect(server_of(address), dbname="memories") as connection:
+    with psycopg.connect(owner_of(address)) as connection:
         for table in ("pushed", "pushed_versions", "chunks", "documents", "facts"):
             query = sql.SQL("SELECT * FROM recollect.{} WHERE tenant = %s")
             found += connection.execute(query.format(sql.Identifier(table)), (tenant,)).fetchall()

@@ -6,14 +6,12 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 import numpy as np
-import psycopg
 import pytest
 from tests.postgres.serving import serving
 from tests.support import hashing
 from tests.support.notes import chunk_of, document_of, put_document
-from tests.support.postgres import HOST, host_of
+from tests.support.postgres import host_of, url_of
 from tests.support.relay import relaying
-from tests.support.servers import DATABASE
 
 from recollect.hosting.host import MemoryHost
 from recollect.providers import options
@@ -119,9 +117,7 @@ def test_a_whole_request_to_a_server_waits_five_times_and_a_write_eight(
     hashing.register()
     text = "The lamp is in the shed, and so is the boat. " * 20
     with relaying(host_of(address)) as relay:
-        port = psycopg.conninfo.conninfo_to_dict(relay.address)["port"]
-        store = f"postgresql://{HOST}@127.0.0.1:{port}/{DATABASE}"
-        settings = {"store": store, "provider": hashing.NAME}
+        settings = {"store": url_of(relay.address), "provider": hashing.NAME}
         with (
             MemoryHost.open(settings=settings, environ=environ) as host,
             serving(host) as served,

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 GOLDEN = Path(__file__).parent.parent / "golden" / "cases"
 SAMPLE = GOLDEN.parent.parent.parent / "examples" / "workspace"
 SHOWN = 10
+ALONE = {"worktrees": False}
+"""A worktree of this repository would also search the notes of its main checkout."""
 EVERY = 1 if os.environ.get("ALL_QUESTIONS") else 4
 """Which of the questions are asked; `make test-postgres` asks all of them."""
 FILTERS: tuple[dict[str, Any], ...] = (
@@ -52,10 +54,10 @@ def memories(
     }
     agent = tmp_path_factory.mktemp("agent").parent.name + "-same-answers"
     opened = {
-        kind: Memory.open(SAMPLE, environ=environ, agent=agent, settings={"store": kind})
+        kind: Memory.open(SAMPLE, environ=environ, agent=agent, settings={"store": kind, **ALONE})
         for kind in ("file:", "ram:", address)
     }
-    engine = {"store": "file:", "vector.engine": "sqlite-vec"}
+    engine = {"store": "file:", "vector.engine": "sqlite-vec", **ALONE}
     own = f"{agent}-vec"  # a file of its own
     opened["sqlite-vec"] = Memory.open(SAMPLE, environ=environ, agent=own, settings=engine)
     for memory in opened.values():

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import fcntl
 import os
+import re
 import shutil
 import signal
 import tempfile
@@ -47,7 +49,9 @@ def database(run: Path, name: str = "memories") -> str:
 
     """
     if CITUS:
-        return _cluster(CITUS)
+        with (run / "postgres.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            return _cluster(name)
     # Not in the run's folder: the server does not run as root and could not enter it.
     pytest = os.getppid() if os.environ.get("PYTEST_XDIST_WORKER") else os.getpid()
     folder = Path(tempfile.gettempdir()) / f"{_PREFIX}{pytest}"
@@ -64,12 +68,51 @@ def database(run: Path, name: str = "memories") -> str:
     return url_of(psycopg.conninfo.make_conninfo(superuser, dbname=name, user=AGENT))
 
 
-def _cluster(superuser: str) -> str:
-    with psycopg.connect(superuser, autocommit=True) as tables:
+def _cluster(name: str) -> str:
+    """Return the address of a database on the cluster: the given one is that of all tests."""
+    owner = CITUS if name == "memories" else _distributed(name)
+    with psycopg.connect(owner, autocommit=True) as tables:
         migrate(tables, citus=True)
-        add_role(tables, AGENT, group=agent_role)
-        add_role(tables, HOST, group=server_role)
-    return url_of(psycopg.conninfo.make_conninfo(superuser, user=AGENT))
+        database = tables.info.dbname
+    # Citus grants groups on its workers only to roles that were created in the same database.
+    for host, port in _nodes():
+        there = psycopg.conninfo.make_conninfo(CITUS, host=host, port=port, dbname="postgres")
+        with psycopg.connect(there, autocommit=True) as node:
+            add_role(node, AGENT, group=lambda _: agent_role(database))
+            add_role(node, HOST, group=lambda _: server_role(database))
+    return url_of(psycopg.conninfo.make_conninfo(owner, user=AGENT))
+
+
+def _distributed(name: str) -> str:
+    """Create a database on every node of the cluster, which is dropped when this process ends."""
+    there = _nodes()
+    name = re.sub(r"\W", "_", name)
+    for host, port in there:
+        node = psycopg.conninfo.make_conninfo(CITUS, host=host, port=port)
+        _execute(node, f"CREATE DATABASE {name}")
+        atexit.register(_execute, node, f"DROP DATABASE {name} WITH (FORCE)")
+        own = psycopg.conninfo.make_conninfo(node, dbname=name)
+        _execute(own, "CREATE EXTENSION citus", "CREATE EXTENSION vector")
+    owner = psycopg.conninfo.make_conninfo(CITUS, dbname=name)
+    _execute(owner, f"ALTER DATABASE {name} SET citus.shard_count = 8")
+    for number, (host, port) in enumerate(there):
+        add = "citus_add_node" if number else "citus_set_coordinator_host"
+        _execute(owner, f"SELECT {add}('{host}', {port})")
+    return owner
+
+
+def _nodes() -> list[tuple[str, int]]:
+    """Return the hosts and ports of the cluster, the coordinator first."""
+    with psycopg.connect(CITUS) as connection:
+        return connection.execute(
+            "SELECT nodename, nodeport FROM pg_dist_node ORDER BY groupid"
+        ).fetchall()
+
+
+def _execute(address: str, *statements: str) -> None:
+    with psycopg.connect(address, autocommit=True) as connection:
+        for statement in statements:
+            connection.execute(statement.encode())
 
 
 def _remove_left_behind() -> None:
@@ -99,6 +142,12 @@ def server_of(address: str) -> str:
     if CITUS:
         return CITUS
     return psycopg.conninfo.make_conninfo(address, dbname="postgres", user="postgres")
+
+
+def owner_of(address: str) -> str:
+    """Return an address of the same database for its superuser."""
+    database = psycopg.conninfo.conninfo_to_dict(address)["dbname"]
+    return psycopg.conninfo.make_conninfo(server_of(address), dbname=database)
 
 
 def host_of(address: str) -> str:

@@ -10,8 +10,8 @@ from recollect.stores.postgres.connect import connected, shown, translated
 from recollect.stores.postgres.near import build_indexes
 from recollect.stores.postgres.schema import (
     MIGRATIONS,
-    SCHEMA,
     agent_role,
+    is_distributed,
     migrate,
     require_server,
     server_role,
@@ -25,11 +25,20 @@ _ROLE = """
     FROM pg_roles WHERE rolname = current_user
 """
 # Of all tenants, for any role. The one is lost by a crash, the other comes with the first ANALYZE.
-_ROWS = """
-    SELECT relname, greatest(s.n_live_tup, c.reltuples::bigint)
-    FROM pg_stat_all_tables s JOIN pg_class c USING (relname)
-    WHERE c.oid = s.relid AND s.schemaname = %s
+_ROWS = r"""
+    SELECT regexp_replace(c.relname, '_\d+$', '') AS name, sum(greatest(s.n_live_tup, c.reltuples))
+    FROM pg_stat_all_tables s JOIN pg_class c ON c.oid = s.relid
+    WHERE s.schemaname = 'recollect' GROUP BY 1
 """
+# A shard has its number behind the name of the table.
+_SHARDED_ROWS = f"""
+    WITH told AS MATERIALIZED (SELECT * FROM run_command_on_all_nodes($$
+        SELECT json_object_agg(name, sum) FROM ({_ROWS}) counted
+    $$))
+    SELECT key, sum(value::float8) FROM told,
+        json_each_text(CASE WHEN success THEN result::json END)
+    WHERE (SELECT bool_and(success) FROM told) GROUP BY 1
+"""  # noqa: S608 - our own names
 _COUNTED = {"memories": "tenants", "documents": "documents", "chunks": "chunks"}
 
 
@@ -60,8 +69,8 @@ def describe_database(address: str) -> DatabaseStatus:
         require_server(connection)
         found: dict[str, str] = dict(connection.execute(_EXTENSIONS, (list(_OURS),)).fetchall())
         unguarded, open_temp = connection.execute(_ROLE).fetchone() or (False, False)
-        stored = [] if "citus" in found else connection.execute(_ROWS, (SCHEMA,)).fetchall()
-        rows: dict[str, int] = dict(stored)
+        counted = connection.execute(_SHARDED_ROWS if is_distributed(connection) else _ROWS)
+        rows = {name: int(count) for name, count in counted}
         database = connection.info.dbname
         return DatabaseStatus(
             location=shown(address),

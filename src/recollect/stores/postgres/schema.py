@@ -111,7 +111,7 @@ def migrate(connection: psycopg.Connection[Any], *, citus: bool = False) -> list
         connection.execute(_statements("rights.sql").format(**rights))
         for name in _sharded(connection):
             connection.execute("SELECT guard(%s::regclass)", (name,))
-        if citus or _is_distributed(connection):
+        if citus or is_distributed(connection):
             _require_citus(connection)
             _distribute(connection)
     return applied
@@ -142,7 +142,8 @@ def _require_citus(connection: psycopg.Connection[Any]) -> None:
         )
 
 
-def _is_distributed(connection: psycopg.Connection[Any]) -> bool:
+def is_distributed(connection: psycopg.Connection[Any]) -> bool:
+    """Return whether Citus shards the tables."""
     there = connection.execute("SELECT to_regclass('pg_dist_partition') IS NOT NULL").fetchone()
     if there is None or not there[0]:
         return False
