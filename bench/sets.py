@@ -2,7 +2,9 @@
 
 Most sets lie outside the repository, in the folder named by RECOLLECT_BENCH_SETS; what is made of
 them is kept under bench/.cache. Such a set is corpus.jsonl, queries.jsonl and qrels.tsv. Those in
-bench/memories are the notes of a made-up person with the questions that they might ask.
+bench/memories are the notes of a made-up person with the questions that they might ask. `held_out`
+are the English memories of training/data that no model was trained on; `training-E-0+F-1` those
+whose names begin with E-0 or F-1.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from calendar import month_name
 from collections import defaultdict
 from dataclasses import dataclass
@@ -21,6 +24,8 @@ CACHE = Path(__file__).parent / ".cache"
 # Taken out of the environment, where every RECOLLECT_… is a setting.
 SETS = Path(os.environ.pop("RECOLLECT_BENCH_SETS", Path(__file__).parents[2] / "shared/datasets"))
 MEMORIES = Path(__file__).parent / "memories"
+INVENTED = Path(__file__).parents[1] / "training" / "data"
+HELD_OUT, TRAINING = "held_out", "training-"
 AUTHORED = ("company", "household")
 """Sets in bench/memories, each by an author who saw neither the ranking nor the other set."""
 NAMES = (
@@ -83,6 +88,10 @@ def load_set(name: str, limits: Limits = Limits()) -> list[Scoped]:  # noqa: B00
     """Write the set's workspaces if they are not there, and return them with their questions."""
     if name in AUTHORED:
         return [_authored(name)]
+    if name == HELD_OUT or name.startswith(TRAINING):
+        files = _invented_files(name)
+        most = None if limits.questions is None else limits.questions // len(files)
+        return [_invented(file, name, most) for file in files]
     folder = SETS / name
     by_scope: dict[str, list[dict[str, str]]] = defaultdict(list)
     for document in _records(folder / "corpus.jsonl"):
@@ -118,6 +127,33 @@ def _authored(name: str) -> Scoped:
         for number, case in enumerate(_records(MEMORIES / name / "questions.jsonl"))
     ]
     return Scoped(name, workspace, {path: path for path in paths}, questions)
+
+
+def _invented_files(name: str) -> list[Path]:
+    """Return the files of the training memories that a name means."""
+    sys.path.append(str(INVENTED.parents[1]))
+    from training import memories  # noqa: PLC0415 - not installed
+
+    held = tuple(each for each in memories.HELD_OUT if each[0] in memories.ENGLISH)
+    first = held if name == HELD_OUT else tuple(name.removeprefix(TRAINING).split("+"))
+    return [file for file in sorted(INVENTED.glob("*.jsonl")) if file.name.startswith(first)]
+
+
+def _invented(file: Path, name: str, most: int | None) -> Scoped:
+    """Write a training memory as notes; its questions are `absent` if they have no answer."""
+    workspace = CACHE / "workspaces" / "training" / file.stem
+    paths, questions = {}, []
+    for number, entry in enumerate(_records(file)):
+        if "note" in entry:
+            path = Path(entry["path"]).with_suffix(".md")
+            paths[str(path)] = entry["note"]
+            (workspace / path).parent.mkdir(parents=True, exist_ok=True)
+            (workspace / path).write_text(entry["text"], encoding="utf-8")
+        else:
+            grades = dict.fromkeys(entry["notes"], 1)
+            questions.append(Question(str(number), entry["q"], entry["kind"], None, grades))
+    asked = questions if most is None else _evenly(questions, most)
+    return Scoped(f"{name}/{file.stem}", workspace, paths, asked)
 
 
 def _limited(

@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 
     Bools = npt.NDArray[np.bool_]
 
-COMPARED = 100
-"""The best candidates by all other evidence, whose words are compared."""
+COMPARED = 30
+"""The best candidates by all other evidence, whose words are compared: each is read from the store,
+5 KB, and more change no result that is measured (docs/decisions/ranking.md)."""
 FEW = 50
 """Candidates of which the middle counts half: of few, each makes up much of it."""
 _ONE_THREAD = 1 << 18

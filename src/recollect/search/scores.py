@@ -137,7 +137,7 @@ class VectorScores(LegScores):
         else:
             if self.commonness is not None:
                 cosines = cosines - self.commonness
-            # Candidates outside the compared hundred are too weak to matter.
+            # Candidates beyond the compared ones are too weak to matter.
             worded = _above(self.words, self.word_background)
             evidence = EVIDENCE_BESIDE_WORDS * _above(cosines, self.background)
             evidence = evidence + EVIDENCE_PER_WORD_DEVIATION * worded
