@@ -5,17 +5,11 @@ calibrated fusion, and evidence adds up: what it is sure of rises, everything el
 was. If it runs out of time or has no model, the order stands and the answer says so; a text in a
 script that it cannot read counts like the best that it could. Chosen by measurement:
 docs/decisions/ranking.md.
-
-That one of them answers is the less likely the more names of the question a passage lacks, because
-the reader tells what was asked for better than of whom: docs/decisions/confidence.md.
 """
 
 from __future__ import annotations
 
-import math
-import re
 import time
-from calendar import day_name, month_name
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,9 +17,8 @@ import numpy as np
 from recollect.errors import ProviderError
 from recollect.providers.base import READS_ENOUGH
 from recollect.records import dataclass
+from recollect.search.names import answered
 from recollect.search.scores import raised
-from recollect.text.language import is_english
-from recollect.text.terms import query_terms, terms
 from recollect.types import Degradation
 
 if TYPE_CHECKING:
@@ -43,11 +36,6 @@ RERANK = "rerank"
 """Names this stage in `degraded`."""
 CANDIDATES = 8
 """How many the model reads: with more, nDCG rises by less than the time (decisions/ranking.md)."""
-_NAME_ODDS = 3.0  # what the log-odds of a passage lose if it has none of the question's names
-_MOST_WORDS = 24  # a longer text is a message, in which names are said in passing
-_MAY_BE_NAME = re.compile(r"(?<=[\w,;:)] )[^\W\d_]{2,}|\b[^\W\d_]{2,}(?=['’]s\b)")
-_WORD = re.compile(r"[^\W\d_]+")
-_DATES = frozenset((*day_name, *month_name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,46 +84,10 @@ def rerank(
     scores[best] = raised(
         scores[best], evidence=options.weight * assumed, ceilings=standing.ceilings[best]
     )
-    is_all = len(asked) == len(best)
-    names = names_in(question)
-    none = math.prod(
-        1.0 - less_likely(opinion, missing=missing_share(names, standing.chunks[row]))
-        for row, opinion in zip(asked, opinions, strict=True)
-    )
-    return Reranked(scores, probability=1.0 - none if is_all else None)
-
-
-def names_in(question: str) -> tuple[str, ...]:
-    """Return the names in a short English question.
-
-    They have a capital letter inside a sentence, or a genitive, and are no function words, days or
-    months.
-    """
-    words = question.split()
-    if len(words) > _MOST_WORDS or not is_english(question):
-        return ()
-    found = dict.fromkeys(_MAY_BE_NAME.findall(question))
-    stop = query_terms(question).stop
-    return tuple(
-        each.casefold().removesuffix("s")
-        for each in found
-        if each.istitle() and each not in _DATES and not stop.issuperset(terms(each))
-    )
-
-
-def missing_share(names: Sequence[str], chunk: Chunk) -> float:
-    """Return the share of the names that neither the text, nor its headings and path have."""
-    if not names:
-        return 0.0
-    text = " ".join((chunk.text, *chunk.heading, chunk.path)).casefold()
-    words = set(_WORD.findall(text))
-    return sum(not any(word.startswith(each) for word in words) for each in names) / len(names)
-
-
-def less_likely(probability: float, *, missing: float) -> float:
-    """Return a probability with lower log-odds, by the share of names that are missing."""
-    odds = probability * math.exp(-_NAME_ODDS * missing)
-    return odds / (odds + 1.0 - probability)
+    if len(asked) < len(best):
+        return Reranked(scores)
+    chunks = [standing.chunks[row] for row in best]
+    return Reranked(scores, probability=answered(question, chunks, opinions))
 
 
 def _out_of_time(read: int, asked: int, options: RerankOptions) -> Degradation:

@@ -11,7 +11,7 @@ import pytest
 
 from recollect.errors import ModelUnavailableError
 from recollect.search.options import RerankOptions
-from recollect.search.rerank import CANDIDATES, Standing, names_in, rerank
+from recollect.search.rerank import CANDIDATES, Standing, rerank
 from recollect.search.scores import RATE, raised
 from recollect.types import Chunk, SourceKind
 
@@ -114,37 +114,6 @@ def test_one_answer_among_the_best_is_enough(
     looked = rerank("which", standing=stands, reranker=Judge(opinions), options=OPTIONS)
 
     assert probability == looked.probability
-
-
-@pytest.mark.parametrize(
-    ("question", "names"),
-    [
-        ("When did Melanie go to the support group?", ("melanie",)),
-        ("It's late. What did the Hamadas say in May?", ("hamada",)),
-        ("Caroline's bowl", ("caroline",)),
-        ("where do we keep the backups of the NAS", ()),
-        ("Wo hat Jonas das Rezept für die Suppe?", ()),
-        ("Jon wrote, " + "and I read, " * 8, ()),
-    ],
-)
-def test_the_names_of_a_short_english_question_are_known(
-    question: str, names: tuple[str, ...]
-) -> None:
-    assert names == names_in(question)
-
-
-def test_a_passage_without_the_name_that_was_asked_for_hardly_answers() -> None:
-    text = "Maren sings on Sunday."
-    judge = Judge({text: 0.8})
-
-    def likely(question: str) -> float | None:
-        stands = standing({text: 0.5})
-        return rerank(question, standing=stands, reranker=judge, options=OPTIONS).probability
-
-    assert 0.8 == pytest.approx(likely("when does Maren sing"))
-    assert 0.8 == pytest.approx(likely("when does she sing"))
-    assert 1 / (1 + exp(3.0) / 4) == pytest.approx(likely("when does Wiebke sing"))
-    assert 1 / (1 + exp(1.5) / 4) == pytest.approx(likely("when do Maren and Wiebke sing"))
 
 
 def test_what_was_left_out_may_be_the_answer() -> None:
