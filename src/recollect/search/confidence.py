@@ -15,6 +15,7 @@ import numpy as np
 
 from recollect.records import dataclass
 from recollect.search.scores import DATE, KEYWORD, VECTOR, evidence_of_legs
+from recollect.types import SourceKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -97,10 +98,14 @@ def is_confident(probability: float, ranking: Ranking) -> bool:
 
 
 def _is_of_the_day(evidence: Evidence, best: int) -> bool:
-    """Return whether a note of the day that was asked for was found, whatever it says."""
-    question = evidence.question
-    is_dated = question.days is not None and question.days.holds(evidence.loaded.chunks[best].when)
-    return is_dated and question.wants_days and not question.absent
+    """Return whether a note of the day that was asked for was found, whatever it says.
+
+    The day of a fact is the one on which it was said, of which it tells nothing.
+    """
+    question, hit = evidence.question, evidence.loaded.chunks[best]
+    is_dated = question.days is not None and question.days.holds(hit.when)
+    is_note = hit.source is not SourceKind.FACTS
+    return is_dated and is_note and question.wants_days and not question.absent
 
 
 def _asks_nothing(evidence: Evidence, _: int) -> bool:

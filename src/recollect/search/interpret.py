@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from recollect.records import dataclass
-from recollect.text.date_words import asks_for_days, window
+from recollect.text.date_words import asks_for_days, birthday_month, window
 from recollect.text.phrases import MAX_PHRASES, count_phrases
 from recollect.text.terms import QueryTerms, character_terms, query_terms
 from recollect.types import Leg
@@ -71,7 +71,8 @@ class Question:
 def interpret(query: Query, *, today: date) -> Question:
     """Return the question as it was asked."""
     days = _days(query, today=today)
-    return Question(query, _undated(query.text, days), days)
+    text = f"{query.text} {birthday_month(query.text)}".rstrip()
+    return Question(query, _undated(text, days), days)
 
 
 def term_question(text: str) -> QueryTerms:

@@ -59,12 +59,12 @@ def select(ranking: Ranking, evidence: Evidence, *, options: RankOptions) -> lis
     if options.mmr.enabled:
         order, similarities = _varied(order, scores, chunks=chunks, options=options.mmr)
     if not question.query.tail:
-        # Other fusions than the default do not tell how far one hit is below another.
-        if order and options.fusion.fusion == CALIBRATED and floor is None:
-            order = _without_tail(order, ranking=ranking, evidence=evidence)
         if question.days is not None and question.wants_days:
             holds = question.days.holds
             order = [row for row in order if holds(chunks[row].when)] or order
+        # Other fusions than the default do not tell how far one hit is below another.
+        if order and options.fusion.fusion == CALIBRATED and floor is None:
+            order = _without_tail(order, ranking=ranking, evidence=evidence)
     spans = cut(order, chunks=chunks, max_results=question.query.max_results)
     return [replace(each, similarity=similarities.get(each.row)) for each in spans]
 

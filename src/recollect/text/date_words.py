@@ -99,6 +99,7 @@ _NOT_WITHIN = r"(?<![-\w.,:])"
 _YEAR = r"(?P<year>(?:19|20)[0-9]{2})"
 _NUMBERED_MONTH = r"(?P<number>1[0-2]|0?[1-9])"
 _YEAR_AND_MONTH = rf"{_NOT_WITHIN}{_YEAR}-{_NUMBERED_MONTH}(?![-\w]|\.[0-9])"
+_NUMBER = re.compile("[0-9]{1,4}(?:st|nd|rd|th)?")
 _MOST_WORDS = 24
 """Words of a question for this week or month: a longer message says it in passing."""
 
@@ -139,15 +140,17 @@ def _is_open_ended(found: re.Match[str]) -> bool:
 
 def asks_for_days(question: QueryTerms) -> bool:
     """Return whether a question with date words asks for those days themselves: "what happened"."""
-    return question.stop | _general_terms() >= frozenset(question.terms)
+    words = frozenset(each for each in question.terms if not _NUMBER.fullmatch(each))
+    return question.stop | _general_terms() >= words
 
 
 @cache
 def _general_terms() -> frozenset[str]:
-    from recollect.text.foreign_dates import WHAT_HAPPENED  # noqa: PLC0415 - only to search
+    from recollect.text.foreign_dates import NAMED, WHAT_HAPPENED  # noqa: PLC0415 - only to search
 
     words = "happen note entry diary journal log write wrote day week month year last this"
-    return frozenset((*map(stem, [*words.split(), *_WEEKDAYS, *_MONTHS]), *terms(WHAT_HAPPENED)))
+    named = (*words.split(), *_WEEKDAYS, *_MONTHS)
+    return frozenset((*map(stem, named), *terms(" ".join((WHAT_HAPPENED, *NAMED)))))
 
 
 def first_day(text: str, *, today: date) -> date | None:
@@ -229,6 +232,8 @@ def _named_month(found: re.Match[str], today: date) -> Window | None:
     groups = found.groupdict()
     if groups.get("month") and not _is_month(found):
         return None
+    if birthday_month(found.string):
+        return None  # a note of any day may say it
     number = groups.get("number")
     month = int(number) if number else _MONTHS[groups["month"].lower()]
     day, part = groups.get("day"), groups.get("part")
@@ -279,6 +284,14 @@ def _numbered_months(found: re.Match[str], today: date) -> Window | None:
     first = date(int(found["year"]), int(found["number"]), 1)
     last = _last_day(int(found["last_year"]), int(found["last_number"]))
     return Window(first, last, _AFTERWARDS) if first <= last else None
+
+
+def birthday_month(text: str) -> str:
+    """Return the month of the birthday that a question is about as `1994-11-30` has it."""
+    if not _BIRTHDAY.search(text) or _PAST.search(text):
+        return ""
+    named = (_MONTHS[word] for word in re.findall("[a-z]+", text.lower()) if word in _MONTHS)
+    return next((f"{number:02}" for number in named), "")
 
 
 def _months(found: re.Match[str], today: date) -> Window | None:
@@ -367,6 +380,7 @@ _AHEAD = _compiled(  # Will is a name, but for the first word
     r"\b(?:due|deadlines?|until|till|next|upcoming|coming|(?-i:will)|expires?)\b|^\s*will\b"
 )
 _PAST = _compiled(r"\b(?:was|were|did|had)\b")
+_BIRTHDAY = _compiled(r"\bbirthdays?\b")
 _ONWARDS = _compiled(r"\s+on(?:wards?\b|\s*(?:$|[?.,;!]))")
 _PERSON = _compiled(r"(?:by|of|from|this)\s+(?-i:April|May|June|Jan|August)\s+(?-i:[A-Z][a-z])")
 _AFTER_A_DATE = _compiled(

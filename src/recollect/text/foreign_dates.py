@@ -1,59 +1,85 @@
-"""Date words of German and French, as the English ones that `date_words` reads.
+"""Date words of German, French and Spanish, as the English ones that `date_words` reads.
 
-Only what is relative to today: "letzten Dienstag", "vorige Woche", "avant-hier", "le mois dernier".
+"Letzten Dienstag", "am 9. Oktober", "avant-hier", "le mois dernier", "el 3 de octubre", "ayer".
 """
 
 from __future__ import annotations
 
+import calendar
 import re
 
 WHAT_HAPPENED = (
-    "Was habe ich gemacht? Was haben wir getan? Was war los? Was ist geschehen, passiert? "
-    "Qu'est-ce que j'ai fait ? Qu'avons-nous fait ? Que s'est-il passé ?"
+    "Was habe ich gemacht? Was haben wir getan? Was war los im? Was ist geschehen, passiert? "
+    "Qu'est-ce que j'ai fait ? Qu'avons-nous fait ? Que s'est-il passé le, en ? "
+    "¿Qué hice? ¿Qué hicimos? ¿Qué pasó el, en la?"
 )
 """Questions that ask for nothing but the days they name."""
-_GERMAN = {
-    "woche": "week", "monat": "month", "jahr": "year", "wochenende": "weekend",
-    "montag": "monday", "dienstag": "tuesday", "mittwoch": "wednesday", "donnerstag": "thursday",
-    "freitag": "friday", "samstag": "saturday", "sonnabend": "saturday", "sonntag": "sunday",
-}  # fmt: skip
-_FRENCH = {
-    "semaine": "week", "mois": "month", "année": "year", "an": "year", "week-end": "weekend",
-    "lundi": "monday", "mardi": "tuesday", "mercredi": "wednesday", "jeudi": "thursday",
-    "vendredi": "friday", "samedi": "saturday", "dimanche": "sunday",
-}  # fmt: skip
-_NAMED = _GERMAN | _FRENCH
-
-_FLAGS = re.IGNORECASE | re.ASCII  # else ſ would be an s, in words that no table has
 
 
-def _german(pattern: str) -> re.Pattern[str]:
-    name = f"(?P<name>{'|'.join(_GERMAN)})"
-    return re.compile(rf"\b(?P<since>seit\s+(?:de[mnr]\s+)?)?{pattern.format(name=name)}\b", _FLAGS)
+_MONTHS = [name.lower() for name in calendar.month_name if name]
+_ENGLISH = (*_MONTHS, *map(str.lower, calendar.day_name), "week", "month", "year", "weekend")
 
 
-def _french(pattern: str) -> re.Pattern[str]:
-    name = f"(?P<name>{'|'.join(sorted(_FRENCH, key=len, reverse=True))})"
-    since = r"(?P<since>depuis\s+(?:l[ea]\s+|l['’])?)?"
-    return re.compile(rf"\b{since}{pattern.format(name=name)}(?![a-z])", _FLAGS)
+def _table(names: str) -> dict[str, str]:
+    return dict(zip(names.split(), _ENGLISH, strict=True))
 
 
-# Each is of one language alone: "diese an" has a German word and one that is French, too.
-_PHRASES: tuple[tuple[re.Pattern[str], str], ...] = (
-    (_german("vorgestern"), "day before yesterday"),
-    (_french("avant-hier"), "day before yesterday"),
-    (_german("gestern"), "yesterday"),
-    (_french("(?:hier soir|d['’]hier)"), "yesterday"),
-    (_german("heute"), "today"),
-    (_french("aujourd['’]hui"), "today"),
-    (_german(r"(?:letzte|vorige|vergangene)[mnrs]?\s+{name}"), "last {}"),
-    (_french(r"{name}\s+(?:derni(?:er|ère)|passée?)"), "last {}"),
-    (_german(r"diese[mnrs]?\s+{name}"), "this {}"),
-    (_french(r"(?:ce|cette)\s+{name}"), "this {}"),
-    (_german(r"(?:nächste|kommende)[mnrs]?\s+{name}"), "next {}"),
-    (_french(r"{name}\s+prochaine?"), "next {}"),
+_GERMAN = {"sonnabend": "saturday"} | _table(
+    "januar februar märz april mai juni juli august september oktober november dezember montag "
+    "dienstag mittwoch donnerstag freitag samstag sonntag woche monat jahr wochenende"
 )
-_HIER = _french("hier")
+_FRENCH = {"année": "year"} | _table(
+    "janvier février mars avril mai juin juillet août septembre octobre novembre décembre lundi "
+    "mardi mercredi jeudi vendredi samedi dimanche semaine mois an week-end"
+)
+_SPANISH = {"fin de semana": "weekend"} | _table(
+    "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre "
+    "lunes martes miércoles jueves viernes sábado domingo semana mes año finde"
+)
+NAMED = _GERMAN | _FRENCH | _SPANISH
+
+_SINCE_FRENCH = r"depuis\s+(?:l[ea]\s+|l['’])?"
+# Each is of one language alone: "diese an" has a German word and one that is French, too.
+_LANGUAGES: tuple[tuple[dict[str, str], str, dict[str, str]], ...] = (
+    (_GERMAN, r"seit\s+(?:de[mnr]\s+)?", {
+        "vorgestern": "day before yesterday", "gestern": "yesterday", "heute": "today",
+        r"(?:letzte|vorige|vergangene)[mnrs]?\s+{name}": "last {}",
+        r"diese[mnrs]?\s+{name}": "this {}", r"(?:nächste|kommende)[mnrs]?\s+{name}": "next {}",
+        r"(?<=[0-9])\.\s*{month}": " {}", r"im\s+{month}": "in {}", r"seit\s+{month}": "since {}",
+    }),
+    (_FRENCH, _SINCE_FRENCH, {
+        "avant-hier": "day before yesterday", "(?:hier soir|d['’]hier)": "yesterday",
+        "aujourd['’]hui": "today", r"{name}\s+(?:derni(?:er|ère)|passée?)": "last {}",
+        r"(?:ce|cette)\s+{name}": "this {}", r"{name}\s+prochaine?": "next {}",
+        r"1er\s+{month}": "1 {}", r"(?<=[0-9])\s+(?-i:{month})": " {}",
+        r"en\s+{month}": "in {}", r"depuis\s+{month}": "since {}",
+    }),
+    (_SPANISH, r"desde\s+(?:(?:el|la)\s+)?", {
+        "anteayer": "day before yesterday", "ayer": "yesterday", "hoy": "today",
+        r"{name}\s+pasad[oa]": "last {}", r"est[ea]\s+{name}": "this {}",
+        r"próxim[oa]\s+{name}": "next {}", r"en\s+{month}": "in {}", r"desde\s+{month}": "since {}",
+        r"(?<=[0-9])\s+de\s+{month}(?:\s+de(?=\s+[0-9]))?": " {}",
+    }),
+)  # fmt: skip
+
+
+def _compiled(pattern: str, names: dict[str, str], since: str) -> re.Pattern[str]:
+    longest = sorted(names, key=len, reverse=True)
+    name, month = (
+        f"(?P<name>{'|'.join(each for each in longest if names[each] in among)})"
+        for among in (names.values(), _MONTHS)
+    )
+    phrase = pattern.format(name=name, month=month)
+    # Of ASCII letters: else ſ would be an s, in words that no table has.
+    return re.compile(rf"\b(?P<since>{since})?{phrase}(?!\w)", re.IGNORECASE | re.ASCII)
+
+
+_PHRASES = tuple(
+    (_compiled(pattern, names, since), english)
+    for names, since, phrases in _LANGUAGES
+    for pattern, english in phrases.items()
+)
+_HIER = _compiled("hier", _FRENCH, _SINCE_FRENCH)
 _IS_FRENCH = re.compile(
     r"\b(?:(?:[JjDdLl]|[Qq]u)['’]|de hier\b"
     r"|(?:ai|avons|avez|ont|nous|le|la|une|[Qq]uel(?:le)?s?)\b)"
@@ -66,7 +92,7 @@ def in_english(text: str) -> tuple[int, int, str] | None:
     for pattern, english in _PHRASES:
         if found := pattern.search(text):
             name = found.groupdict().get("name")
-            return _translated(found, english.format(_NAMED[name.lower()]) if name else english)
+            return _translated(found, english.format(NAMED[name.lower()]) if name else english)
     if (found := _HIER.search(text)) and _IS_FRENCH.search(text):
         return _translated(found, "yesterday")
     return None

@@ -26,15 +26,16 @@ def day(month: int, number: int, year: int = 2026) -> date:
     return date(year, month, number)
 
 
-def answer(text: str, notes: Mapping[str, tuple[str, date | None]]) -> Results:
+def answer(
+    text: str,
+    notes: Mapping[str, tuple[str, date | None]],
+    *,
+    source: SourceKind = SourceKind.MEMORY,
+) -> Results:
     store = RamStore()
     for path, (note, when) in notes.items():
-        document = Document(
-            path, SourceKind.MEMORY, note, digest_of(note.encode()), Stat(1, 1), when
-        )
-        put_document(
-            store, document, [Chunk(path, SourceKind.MEMORY, 1, 1, note, when=when)], recipe="r1"
-        )
+        document = Document(path, source, note, digest_of(note.encode()), Stat(1, 1), when)
+        put_document(store, document, [Chunk(path, source, 1, 1, note, when=when)], recipe="r1")
     query = Query(text, max_results=5)
     return search(query, store=store, options=SearchOptions(), today=TODAY)
 
@@ -137,6 +138,20 @@ def answer(text: str, notes: Mapping[str, tuple[str, date | None]]) -> Results:
         ("depuis l’an dernier", day(1, 1, 2025), TODAY),
         ("Quel fichier ai-je modifié hier ?", day(3, 10), day(3, 10)),
         ("le fichier AI de hier", day(3, 10), day(3, 10)),
+        ("Was war am 9. Oktober?", day(10, 9, 2025), day(10, 12, 2025)),
+        ("die Rechnung vom 1. März 2024", day(3, 1, 2024), day(3, 4, 2024)),
+        ("was im Februar los war", day(2, 1), day(3, 3)),
+        ("was seit Januar passiert ist", day(1, 1), TODAY),
+        ("letzten Oktober", day(10, 1, 2025), day(11, 3, 2025)),
+        ("que s'est-il passé le 1er février ?", day(2, 1), day(2, 4)),
+        ("les dépenses en août 2024", day(8, 1, 2024), day(9, 3, 2024)),
+        ("¿qué pasó el viernes pasado?", day(3, 6), day(3, 6)),
+        ("la reunión de anteayer", day(3, 9), day(3, 9)),
+        ("qué compré la semana pasada", day(3, 2), day(3, 11)),
+        ("el 3 de octubre de 2024", day(10, 3, 2024), day(10, 6, 2024)),
+        ("las visitas en febrero", day(2, 1), day(3, 3)),
+        ("desde enero", day(1, 1), TODAY),
+        ("the birthday that we had in March", day(3, 1), day(4, 3)),
         ("昨天开会说了什么", day(3, 10), day(3, 10)),
         ("先週の会議", day(2, 26), day(3, 10)),
     ],
@@ -186,6 +201,9 @@ def test_days_are_understood(text: str, first: date, last: date) -> None:
         "hängt diese an der Wand",
         "dieses an alle senden",
         "der letzte an Bord",
+        "dreimal im Monat",
+        "the price of 5 Mars bars",
+        "whose birthday is in November",
         "cette Woche",
         "der letzte Schritt",
         "letzten ſamstag",
@@ -284,6 +302,49 @@ def test_the_note_of_the_day_comes_before_one_that_only_names_it() -> None:
     assert results.confident
 
 
+def test_a_note_of_a_day_without_a_year_is_the_answer_and_not_one_that_names_it() -> None:
+    notes = {
+        "memory/2026-03-03.md": (
+            "What I did in the shop: the kiln cracked. Es war im Ofen.",
+            day(3, 3),
+        ),
+        "memory/keys.md": ("What did I do with the spare key? Lent to Ines on 3 March.", None),
+    }
+
+    for text in ("what did I do on 3 March", "what happened in March", "was war im März"):
+        results = answer(text, notes)
+
+        assert (["memory/2026-03-03.md"], True) == (
+            [hit.path for hit in results.hits],
+            results.confident,
+        )
+
+
+def test_a_fact_that_was_said_on_a_day_does_not_tell_what_happened_on_it() -> None:
+    fact = {
+        "memory/facts/other.md": (
+            "Ines did say it: the gate of the bike shed needs 4417, and it sticks.",
+            TODAY,
+        )
+    }
+
+    said = answer("what did I do today", fact, source=SourceKind.FACTS)
+    noted = answer("what did I do today", fact)
+
+    assert said.confidence < noted.confidence == 1.0
+
+
+def test_a_birthday_is_found_by_its_month_in_whatever_note() -> None:
+    notes = {
+        "memory/cakes.md": ("The birthday cake of Ines.", day(11, 2, 2025)),
+        "people/tove.md": ("birthday: 1994-11-30, name: Tove, the cellist", None),
+    }
+
+    results = answer("whose birthday is in November", notes)
+
+    assert "people/tove.md" == results.hits[0].path
+
+
 def test_a_note_of_the_month_comes_before_one_of_the_days_after_it() -> None:
     notes = {
         "memory/2026-03-02.md": ("Visits to the dentist and friends in February.", day(3, 2)),
@@ -318,6 +379,12 @@ def test_notes_about_what_lies_ahead_need_not_be_dated_then() -> None:
         ("what did I do", True),
         ("what happened in July", True),
         ("notes from October", True),
+        ("what did I do on 3 October 2025", True),
+        ("what happened on the 3rd of October", True),
+        ("Was war am 9. Oktober?", True),
+        ("¿qué pasó el viernes 3 de octubre?", True),
+        ("que s'est-il passé le 9 octobre", True),
+        ("what did I pay on 3 October", False),
         ("Was habe ich gemacht", True),
         ("que s'est-il passé", True),
         ("who did I have lunch with", False),
