@@ -54,6 +54,25 @@ def test_only_notes_with_the_phrase_are_shown(
     assert expected == paths(found)
 
 
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ('"ferry pier"', 1.0),
+        ('"ferry pier" "Tuesday"', 1.0),
+        ('"the"', 0.0),
+        ('"pier of the ferry"', 0.0),
+    ],
+)
+def test_a_phrase_that_a_note_has_is_its_own_answer(
+    workspace: Path, environ: dict[str, str], write: Write, question: str, expected: float
+) -> None:
+    write("memory/a.md", "| B | at the ferry pier | 14 |\n\nNext meeting: Tuesday.\n")
+
+    found = answer(workspace, environ, "search", question)
+
+    assert (expected, expected > 0) == (found["confidence"], found["confident"])
+
+
 @pytest.mark.usefixtures("notes")
 def test_a_phrase_that_no_note_has_is_searched_as_words_and_the_answer_says_so(
     workspace: Path, environ: dict[str, str]

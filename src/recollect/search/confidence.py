@@ -15,6 +15,7 @@ import numpy as np
 
 from recollect.records import dataclass
 from recollect.search.scores import DATE, KEYWORD, VECTOR, evidence_of_legs
+from recollect.text.terms import phrase_words
 from recollect.types import SourceKind
 
 if TYPE_CHECKING:
@@ -114,6 +115,13 @@ def _asks_nothing(evidence: Evidence, _: int) -> bool:
     return bool(words.stop) and len(words.terms) == 1
 
 
+def _has_every_word_quoted(evidence: Evidence, _: int) -> bool:
+    """Return whether the question is nothing but phrases that occur: every hit contains them."""
+    query = evidence.question.query
+    quoted = {word for phrase in query.scope.phrases for word in phrase.words}
+    return bool(quoted) and quoted.issuperset(phrase_words(query.text))
+
+
 def _is_guess(evidence: Evidence, best: int) -> bool:
     """Return whether most of the question is in guessed spellings that the best hit does not prove.
 
@@ -132,6 +140,7 @@ _RULES: tuple[tuple[Callable[[Evidence, int], bool], float], ...] = (
     (_is_of_the_day, 1.0),
     (_asks_nothing, 0.0),
     (lambda evidence, _: bool(evidence.question.absent), 0.0),
+    (_has_every_word_quoted, 1.0),
     (lambda evidence, _: bool(evidence.unknown_identifiers), 0.0),
 )
 """What decides whatever the legs and the reader say; the first that applies."""
