@@ -71,6 +71,23 @@ def test_a_folder_stands_for_what_is_in_it(run: Run, workspace: Path, path: str)
     assert ["memory/tools/saw.md"] == [hit["path"] for hit in answer["results"]]
 
 
+def test_how_a_question_was_read_is_said_before_what_was_found(
+    environ: dict[str, str], workspace: Path
+) -> None:
+    (workspace / "MEMORY.md").write_text("Press the garlic, add parsley.\n", encoding="utf-8")
+
+    done = subprocess.run(
+        [*recollect_command(), "-w", str(workspace), "search", "galric"],
+        env={**environ, "RECOLLECT_PROVIDER": "none"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=True,
+    )
+
+    assert (done.stdout.index('Searched for "garlic"')) < done.stdout.index("MEMORY.md:1-1")
+
+
 def test_a_file_that_is_left_out_says_what_may_leave_it_out(run: Run, workspace: Path) -> None:
     (workspace / "memory").mkdir(exist_ok=True)
     (workspace / "memory" / "secret.md").write_text("x\n", encoding="utf-8")

@@ -27,7 +27,8 @@ _MIN_CHARS_ALONE = 5
 """Least letters if no word of the question occurs: there is nothing else to search for."""
 _MIN_CHANGED_CHARS = 8
 """Letters from which one may be replaced. Shorter words have too many neighbours: `winner` would
-become `winter`."""
+become `winter`. An ending does not count: `protects` would become `projects`."""
+_ENDING = re.compile("(?:s|ed|ing)$")
 _MIN_STEM_CHARS = 6
 """`washing` is long enough, but its stem `wash` has as many neighbours as any short word."""
 _LONG_CHARS, _MIN_STEM_CHARS_OF_LONG = 10, 5
@@ -86,7 +87,7 @@ def _terms_near(word: str) -> set[str]:
     near |= {head + letter + tail for head, tail in splits for letter in ascii_lowercase}
     roots = {stem(each) for each in near if len(each) >= _LONG_CHARS}
     found = {root for root in roots if len(root) >= _MIN_STEM_CHARS_OF_LONG}
-    if len(word) >= _MIN_CHANGED_CHARS:
+    if len(_ENDING.sub("", word)) >= _MIN_CHANGED_CHARS:
         changed = ((head, tail[1:]) for head, tail in splits if tail)
         near |= {head + letter + rest for head, rest in changed for letter in ascii_lowercase}
     found |= {root for root in map(stem, near) if len(root) >= _MIN_STEM_CHARS}

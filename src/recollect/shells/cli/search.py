@@ -108,8 +108,8 @@ def search_command(
             memory.finish_in_background()
             notify("The rest is indexed in the background.")
     text = render.results_text(results, width=terminal_width(), verbose=verbose)
-    options.print(results, text)
     print_remarks(render.results_remarks(results))
+    options.print(results, text)
 
 
 def _keep_feedback(memory: Memory, results: Results, places: Sequence[int], *, right: bool) -> None:
@@ -162,8 +162,8 @@ def recall_command(
         return
     with options.open_memory(setup=setup) as memory:
         recalled = memory.recall(" ".join(prompt), budget_tokens=budget, form=form, scopes=scopes)
-    options.print(recalled, recalled.block or ())
     print_remarks(render.recalled_remarks(recalled))
+    options.print(recalled, recalled.block or ())
 
 
 @click.command("get")

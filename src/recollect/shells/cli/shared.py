@@ -149,11 +149,11 @@ class SharedOptions:
 
     def print_reply(self, reply: Reply) -> None:
         """Print what a running server answered."""
+        print_remarks(reply.remarks)
         if reply.text:
             write_text(reply.text)
         else:
             write_lines(reply.lines)
-        print_remarks(reply.remarks)
 
 
 _OPTIONS = {
