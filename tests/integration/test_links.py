@@ -49,6 +49,24 @@ def test_a_hit_names_what_its_note_links_to_and_what_links_to_it(
 
 
 @pytest.mark.parametrize(
+    "name",
+    ["Kiln Notes", "kiln notes", "kiln-notes", "The Oven", "oven (old)", "Master Kiln", "k7"],
+)
+def test_a_link_names_a_note_by_its_file_title_alias_or_name(
+    memory: Memory, write: Write, name: str
+) -> None:
+    top = "title: The Oven\nname: Master Kiln\naliases: [k7, other]"
+    write("memory/shed/kiln-notes.md", f"---\n{top}\n---\nFire it slowly.\n\n## Glazes\n")
+    write("memory/oven-(old).md", "Sold.\n")
+    write("memory/boats.md", f"A boat, see [[{name}]].\n")
+    (boat,) = memory.search("boat", links=True).hits
+    listed = memory.overview.documents(path=f"[[{name}]]").documents
+
+    assert boat.links == tuple(each.path for each in listed)
+    assert ("memory/oven-(old).md" if "old" in name else "memory/shed/kiln-notes.md",) == boat.links
+
+
+@pytest.mark.parametrize(
     "text", ["`[[other]]`", "```\n[[other]]\n```", "[x](https://a.example/other.md)", "[x](#other)"]
 )
 def test_what_is_in_code_or_elsewhere_is_no_link(memory: Memory, write: Write, text: str) -> None:

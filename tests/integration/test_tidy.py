@@ -134,6 +134,28 @@ def test_undated_notes_that_nothing_links_to_are_named_if_notes_are_linked(
     ]
 
 
+def test_notes_without_links_are_not_named_where_hardly_any_note_links(
+    workspace: Path, environ: dict[str, str], write: Write
+) -> None:
+    for number in range(9):
+        write(f"memory/note-{number}.md", f"The boat number {number} is out.\n")
+    write("memory/hub.md", "See [[note 1]].\n")
+
+    assert [] == findings(workspace, environ)
+
+
+def test_a_link_with_a_slip_names_the_note_that_it_may_mean(
+    workspace: Path, environ: dict[str, str], write: Write
+) -> None:
+    write("memory/people/tove-lind.md", "---\nname: Tove Lind\n---\nPlays the cello.\n")
+    write("memory/a.md", "Rehearsed with [[Tove Lindt]] and [[Quentin]].\n")
+
+    assert [
+        "Did you mean memory/people/tove-lind.md? Correct the link: `$EDITOR +1 memory/a.md`",
+        "Correct the link: `$EDITOR +1 memory/a.md`",
+    ] == [each.action for each in findings(workspace, environ)]
+
+
 def test_a_path_in_a_command_is_quoted_and_no_link_breaks_the_report(
     workspace: Path, environ: dict[str, str], write: Write
 ) -> None:

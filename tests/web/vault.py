@@ -47,7 +47,7 @@ tags: [wings]
 ---
 # Rendering of markup
 
-The *ornithopter* is **ready**; see `wing_span` and [[table|the debts]].
+The *ornithopter* is **ready**; see `wing_span` and [[Debts|the debts]].
 Read [the guide](../MEMORY.md) or <https://example.invalid/guide>. #aviation
 我每天骑自行车上班，自行車很旧。
 """

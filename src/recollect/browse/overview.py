@@ -106,7 +106,7 @@ class Overview:
             source: only this kind of source.
             since: only documents dated on or after this day: a date, or `2026-02-01`, `last week`.
             before: only documents dated before this day.
-            path: only files that match this glob.
+            path: only files that match this glob, or the note that a `[[link]]` means.
             tags: only notes with all of these tags.
             type: only notes of this type.
             scopes: also facts of these scopes, besides the global ones.
@@ -118,6 +118,8 @@ class Overview:
         _check(limit, name="limit", low=1, high=MAX_DOCUMENTS)
         _check(offset, name="offset", low=0, high=None)
         kind = source_kind(source)
+        if path and path.startswith("[["):
+            path = escaped(self.link_graph().targets.path_of(path.strip("[]")) or path)
         scope = replace(
             self._scope(scopes),
             source=kind,

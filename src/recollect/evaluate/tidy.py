@@ -44,6 +44,8 @@ _IN_PROGRESS = re.compile(
     r"(?:status:?\W{0,5}|[(\[*]{1,3})((?:work )?in[ -]progress|wip|ongoing)\b", re.IGNORECASE
 )
 _MOST_FACTS, _PER_FACT = 500, 8  # facts, and the chunks of notes that each is compared with
+_LEAST_LINKING = 0.2  # share of notes from which a note without links is an exception
+_MOST_COMPARED = 50  # dead links whose target is compared with every name
 _LEAST_QUESTIONS = 50  # fewer leave most notes out by chance
 
 
@@ -86,8 +88,8 @@ def tidy(memory: MemoryParts, *, scopes: frozenset[str] | None = None) -> TidyRe
     notices = []
     if not loaded.has_vector.any():
         notices.append("There are no vectors, so only texts that are equal count as copies.")
-    if not memory.overview.link_graph().links:
-        notices.append("No note links to another, so notes without links are not listed.")
+    if not _are_linked(memory, notes):
+        notices.append("Few notes link to others, so notes without links are not listed.")
     if len(questions) >= _LEAST_QUESTIONS:
         requests = (SearchRequest(each.query, max_results=20, sync=False) for each in questions)
         answered = {hit.path for each in requests for hit in memory.answer(each).hits}
@@ -171,15 +173,21 @@ def _contradictions(memory: MemoryParts, facts: Sequence[Fact], scope: Scope) ->
                     yield _edit("contradiction", note.path, reason, line=note.start_line, hint=hint)
 
 
+def _are_linked(memory: MemoryParts, notes: dict[str, list[Chunk]]) -> bool:
+    return len(memory.overview.link_graph().links) >= max(_LEAST_LINKING * len(notes), 1)
+
+
 def _links(memory: MemoryParts, notes: dict[str, list[Chunk]]) -> Iterator[Finding]:
-    """Yield links to nothing, and undated notes that nothing links to if any note is linked."""
+    """Yield links to nothing, and undated notes that nothing links to if many notes link."""
     graph, folder = memory.overview.link_graph(), memory.folder
-    for path, line, target in graph.dead:
+    for place, (path, line, target) in enumerate(graph.dead):
         places = places_of(target, source=path)
         if folder is None or not any(os.path.lexists(folder / each) for each in places):
+            near = graph.targets.nearest(target) if place < _MOST_COMPARED else None
             reason = f"links to {target!r}, which does not exist"
-            yield _edit("dead-link", path, reason, line=line, hint="Correct the link")
-    for path, chunks in notes.items() if graph.links else ():
+            hint = f"Did you mean {near}? Correct the link" if near else "Correct the link"
+            yield _edit("dead-link", path, reason, line=line, hint=hint)
+    for path, chunks in notes.items() if _are_linked(memory, notes) else ():
         if not (path in graph.backlinks or path in CURATED or chunks[0].when):
             yield _edit("unlinked", path, "is linked from no note", hint="Link to it, or edit it")
 

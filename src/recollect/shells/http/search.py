@@ -233,7 +233,10 @@ class DocumentsParameters(TimelineParameters):
     since: Day | None = Field(None, description="Only notes dated on or after this day.")
     before: Day | None = Field(None, description="Only notes dated before this day.")
     path: str | None = Field(
-        None, min_length=1, max_length=1000, description="Only files that match this glob."
+        None,
+        min_length=1,
+        max_length=1000,
+        description="Only files that match this glob, or the note that a `[[link]]` means.",
     )
     type: str | None = Field(
         None, min_length=1, max_length=100, description="Only notes of this type."

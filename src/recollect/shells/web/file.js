@@ -16,7 +16,6 @@ export const parent = "notes"; // the view that the navigation shows as current
 const MOST_LINES = 10000;
 const MOST_CHARS = 200000; // that are rendered; the rest of a longer note is in its source
 const LISTED = 8; // notes that link here, or that this one links to
-const CASED = 200; // characters of a name of which capitals do not count
 
 export function open(root) {
   const name = h("h1", { dir: "auto" });
@@ -39,11 +38,10 @@ export function open(root) {
     place.replaceChildren();
     body.replaceChildren(waiting("Loading …"));
     await requests.run(async (ownRequest) => {
-      const { documents } = await ownRequest("/api/documents", { params: { path: globNamed(wanted), limit: 50 } });
-      const paths = documents.map(({ path }) => path).sort((one, other) => one.length - other.length);
-      if (!paths.length) throw unknownNote(wanted);
-      const near = paths.find((path) => folderOf(path) === folderOf(by));
-      go("file", { path: near ?? paths[0], section }, { replace: true });
+      const named = `[[${folderOf(by)}/${wanted}]]`; // as a link there means it
+      const { documents } = await ownRequest("/api/documents", { params: { path: named, limit: 1 } });
+      if (!documents.length) throw unknownNote(wanted);
+      go("file", { path: documents[0].path, section }, { replace: true });
     }, { failed: (error) => body.replaceChildren(failureNote(error)) });
   }
 
@@ -165,14 +163,4 @@ function entry({ path, heading = [], source = "memory", ...place }) {
   return h("li", {},
     h("a", { href: fileLink({ path, ...place }), dir: "auto" }, reveal(words)),
     h("p", { class: "place" }, source === "memory" ? null : tag(source), h("span", { class: "mono" }, reveal(folder))));
-}
-
-// A glob for a note's file in any folder, in capitals or not.
-function globNamed(wanted) {
-  const file = wanted.replace(/\.md$/iu, "");
-  const any = [...file].map((sign) => {
-    const cases = new Set([sign.toLowerCase(), sign.toUpperCase()].filter((each) => each.length === sign.length));
-    return cases.size > 1 && file.length < CASED ? `[${[...cases].join("")}]` : globOf(sign);
-  }).join("");
-  return `${file.includes("/") ? "**/" : ""}${any}.md`;
 }
