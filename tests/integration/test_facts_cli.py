@@ -400,6 +400,17 @@ def test_a_fact_is_named_by_its_words_or_by_its_number(run: Run) -> None:
     assert 3 == len(listed(run))
 
 
+def test_a_fact_is_named_by_all_that_its_list_shows_and_a_list_needs_no_word(run: Run) -> None:
+    remember(run, "Ines wears a helmet", "--entity", "Ines", "--key", "hat size", "--value", "57")
+    remember(run, "The jar is blue")
+
+    assert "Ines wears a helmet" in run("facts", "show", "hat size").stdout
+    assert ["Ines wears a helmet"] == [*listed(run, "--text", "Ines hat size")]
+    assert "There is no fact 9: there are 2." in run("facts", "forget", "9").stderr
+    assert run("facts", "list").stdout == run("facts").stdout
+    assert len(json.loads(run("facts", "--json").stdout)["facts"]) == 2
+
+
 def test_a_list_of_facts_leaves_out_what_says_nothing(run: Run) -> None:
     remember(run, "Tea is in the tin")
     remember(run, "Ada drinks coffee", "--category", "preference")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import secrets
 from contextlib import suppress
 from dataclasses import replace
@@ -45,6 +46,9 @@ if TYPE_CHECKING:
     from recollect.facts.ledger import Ledger
     from recollect.reports import Failure
 
+_WORD = re.compile(r"\w+")
+_MOST_DIGITS = 3  # of a number in a list: a longer one is said by a fact
+
 
 @dataclass(frozen=True, slots=True)
 class FactFilter:
@@ -56,7 +60,7 @@ class FactFilter:
     tags: tuple[str, ...] = ()
     """A fact needs all of them."""
     text: str = ""
-    """Words that its text contains, in any case."""
+    """Words that it contains, in any case."""
 
 
 _ALL = FactFilter()
@@ -226,12 +230,15 @@ class FactBook:
         valid, facts = self.all(), self._ledger.read().facts
         if name.isdecimal() and 0 < int(name) <= len(valid):
             return valid[int(name) - 1].id
+        action = "`recollect facts list` shows all, with their numbers."
+        if name.isdecimal() and len(name) <= _MOST_DIGITS:
+            raise NotFoundError(f"There is no fact {name}: there are {len(valid)}.", action=action)
         words = normalised(name)
-        found = [each for each in valid if words in normalised(each.text)]
-        found = found or [each for each in facts.values() if words in normalised(each.text)]
+        found = [each for each in valid if _says(each, words)]
+        found = found or [each for each in facts.values() if _says(each, words)]
+        found = [each for each in found if words in normalised(each.text)] or found
         found = [each for each in found if normalised(each.text) == words] or found
         if not found:
-            action = "`recollect facts list` shows all."
             raise NotFoundError(f"No fact has the words {name!r}.", action=action)
         if len(found) > 1:
             named = "; ".join(f"{each.id} {each.text}" for each in found[:_MOST_NAMED])
@@ -304,10 +311,17 @@ def _matcher(wanted: FactFilter, facts: Iterable[Fact]) -> Callable[[Fact], bool
             and category in {"", fact.category}
             and entity in {"", normalised(fact.entity)}
             and all(has_tag("", declared(fact.tags), tag.name) for tag in tags)
-            and words in normalised(fact.text)
+            and _says(fact, words)
         )
 
     return matches
+
+
+def _says(fact: Fact, words: str) -> bool:
+    """Return whether some words are in a fact's text, or each in something that it says."""
+    said = normalised(f"{fact.text} {fact.entity} {fact.key} {fact.value}")
+    each = set(_WORD.findall(words))
+    return words in normalised(fact.text) or (bool(each) and each <= set(_WORD.findall(said)))
 
 
 def _not_compared(remembered: RememberReport) -> tuple[str, ...]:

@@ -116,10 +116,13 @@ def ingest_command(options: SharedOptions, *, dry_run: bool, paths: str) -> int:
     return 1 if extracted.failures and not has_facts else 0
 
 
-@click.group("facts", cls=Group)
+@click.group("facts", cls=Group, invoke_without_command=True)
 @shared_options
 def facts_command(_options: SharedOptions) -> None:
-    """List, show, supersede, forget and export facts."""
+    """List, show, supersede, forget and export facts. Without a command, list them."""
+    context = click.get_current_context()
+    if context.invoked_subcommand is None:
+        context.invoke(list_facts)
 
 
 facts_command.add_command(ingest_command)
