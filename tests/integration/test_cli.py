@@ -240,6 +240,7 @@ def test_a_command_nearly_right_is_named(cli: Cli) -> None:
     assert 2 == done.returncode
     assert "Did you mean 'search'?" in done.stderr
     assert "Did you mean 'facts forget'?" in cli("forget", "fact-1").stderr
+    assert "Did you mean 'index --watch'?" in cli("watch").stderr
 
 
 def test_status_is_not_stale_right_after_an_index_run(

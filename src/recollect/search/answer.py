@@ -37,8 +37,10 @@ if TYPE_CHECKING:
     from recollect.search.embed import AskedVectors
     from recollect.search.expand import QueryExpander
     from recollect.search.options import SearchOptions
+    from recollect.search.rank import Ranking
+    from recollect.search.weigh import Evidence
     from recollect.stores.base import Store
-    from recollect.types import Degradation, Query, SearchRequest
+    from recollect.types import Degradation, Hit, Query, SearchRequest
 
 _SPARE = 4  # hits in place of those that repeat superseded facts
 _BY_WORKER = "A worker of the server embeds it: ask again later, or ask its operator."
@@ -54,18 +56,38 @@ def search(  # noqa: PLR0913 - the parts of an answer
     reranker: Reranker | None = None,
 ) -> Results:
     """Answer a question from what the store holds."""
-    question, wanted = interpret(query, today=today), query.max_results
+    question = interpret(query, today=today)
     with store.snapshot():  # a chunk that a leg proposes must be there when it is weighed
-        pools = propose(question, store=store, asked=asked, limit=options.pool(wanted))
+        limit = options.pool(query.max_results)
+        pools = propose(question, store=store, asked=asked, limit=limit)
         superseded = store.superseded(query.scope)
         if superseded:
-            pools = pools.wanting(wanted + _SPARE)
+            pools = pools.wanting(query.max_results + _SPARE)
         evidence = weigh(pools, store=store)
     ranking = rank(evidence, options=options.rank, today=today, reranker=reranker)
     spans = select(ranking, evidence, options=options.rank)
+    hits = make_hits(spans, evidence=evidence, ranking=ranking, today=today)
     probability = confidence(evidence, ranking, best=spans[0].row if spans else None)
-    results = Results(
-        hits=make_hits(spans, evidence=evidence, ranking=ranking, today=today),
+    results = _results(hits, query, evidence=evidence, ranking=ranking, probability=probability)
+    if not superseded:
+        return results
+    from recollect.search.copies import mark_copies  # noqa: PLC0415 - slow to load
+
+    keep = query.scope.with_superseded
+    return mark_copies(results, superseded=superseded, keep=keep, most=query.max_results)
+
+
+def _results(
+    hits: tuple[Hit, ...],
+    query: Query,
+    *,
+    evidence: Evidence,
+    ranking: Ranking,
+    probability: float,
+) -> Results:
+    pools = evidence.pools
+    return Results(
+        hits=hits,
         query=query.text,
         mode=pools.mode,
         provider=pools.fingerprint.provider if pools.fingerprint else None,
@@ -78,12 +100,6 @@ def search(  # noqa: PLR0913 - the parts of an answer
         searched=pools.keyword.corpus.chunks,
         terms=frozenset(term_weights(evidence)),
     )
-    if not superseded:
-        return results
-    from recollect.search.copies import mark_copies  # noqa: PLC0415 - slow to load
-
-    keep = query.scope.with_superseded
-    return mark_copies(results, superseded=superseded, keep=keep, most=wanted)
 
 
 @dataclass(frozen=True, slots=True)

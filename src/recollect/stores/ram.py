@@ -66,12 +66,10 @@ class _Row:
 
     @property
     def name(self) -> Name:
-        """The name of its document."""
         return self.chunk.source, self.chunk.path
 
     @property
     def text_bytes(self) -> int:
-        """The size of its text."""
         return len(self.chunk.text.encode("utf-8", "surrogatepass"))
 
 
@@ -140,10 +138,8 @@ class RamStore(Store):
             fields = term_counts.field_terms(chunk)
             words = frozenset(itertools.chain.from_iterable(fields))
             self._all.numbers.setdefault(chunk.digest, len(self._all.numbers) + 1)
-            key = ChunkKey(next(self._all.keys))
-            self._all.rows[key] = _Row(
-                chunk, chunk.digest, words, len(fields[0]), term_counts.pack(fields)
-            )
+            row = _Row(chunk, chunk.digest, words, len(fields[0]), term_counts.pack(fields))
+            self._all.rows[ChunkKey(next(self._all.keys))] = row
             self._all.changes += 1
         return True
 
@@ -271,7 +267,7 @@ class RamStore(Store):
                 number=number,
             )
             for number, row in sorted(first.items())
-            if number > after and not self._has_vector(row, texts.fingerprint)
+            if number > after and self._vector(texts.fingerprint, row) is None
         ]
         return lacking[:limit]
 
@@ -315,8 +311,7 @@ class RamStore(Store):
 
     @synchronized
     def put_background(self, fingerprint: Fingerprint, background: Background) -> None:
-        described = replace(self._space(fingerprint), background=background)
-        self._all.spaces[fingerprint] = described
+        self._all.spaces[fingerprint] = replace(self._space(fingerprint), background=background)
 
     @synchronized
     def publish(self, fingerprint: Fingerprint) -> None:
@@ -351,22 +346,21 @@ class RamStore(Store):
         rows: defaultdict[Name, list[_Row]] = defaultdict(list)
         for _, row in self._seen(scope):
             rows[row.name].append(row)
-
-        def newest_first(name: Name) -> tuple[int, str, str]:
-            when = self._all.days[name] or date.min
-            return -when.toordinal(), name[1], name[0]
+        days = self._all.days
 
         def size_bytes(name: Name) -> int:
             if name[0] is SourceKind.FACTS:
                 return sum(row.text_bytes for row in rows[name])
             return self._all.known[name].stat.size_bytes
 
-        names = sorted(rows, key=newest_first)
+        names = sorted(  # the newest first
+            rows, key=lambda name: (-(days[name] or date.min).toordinal(), name[1], name[0])
+        )
         found = tuple(
             summarize(
                 name[1],
                 source=name[0],
-                when=self._all.days[name],
+                when=days[name],
                 size_bytes=size_bytes(name),
                 headings=[row.chunk.heading for row in rows[name]],
             )
@@ -386,15 +380,13 @@ class RamStore(Store):
 
     @synchronized
     def embedded(self, fingerprint: Fingerprint | None, *, scope: Scope) -> npt.NDArray[np.int64]:
-        is_any = fingerprint is None
-        rows = self._seen(scope)
-        keys = [key for key, row in rows if is_any or self._has_vector(row, fingerprint)]
+        is_any, rows = fingerprint is None, self._seen(scope)
+        keys = [key for key, row in rows if is_any or self._vector(fingerprint, row) is not None]
         return np.array(keys, dtype=np.int64)
 
     # Sharing
 
     def share(self) -> tuple[RamStore, tuple[str, ...]]:
-        """Return another handle to the same contents."""
         return RamStore(self._all), ()
 
     def snapshot(self) -> AbstractContextManager[None]:
@@ -439,7 +431,7 @@ class RamStore(Store):
         documents = Counter(source for source, _ in known)
         chunks = Counter(row.chunk.source for row in rows)
         space = texts.fingerprint if texts else None
-        bare = [row.chunk for row in rows if not self._has_vector(row, space)]
+        bare = [row.chunk for row in rows if self._vector(space, row) is None]
         text_bytes = sum(row.text_bytes for row in rows)
         return IndexStatus(
             location=self.location,
@@ -481,9 +473,6 @@ class RamStore(Store):
 
     def _vector(self, fingerprint: Fingerprint | None, row: _Row) -> Vector | None:
         return self._all.vectors.get((str(fingerprint), row.digest))
-
-    def _has_vector(self, row: _Row, space: Fingerprint | None) -> bool:
-        return self._vector(space, row) is not None
 
 
 def _in_scope(chunk: Chunk, scope: Scope) -> bool:

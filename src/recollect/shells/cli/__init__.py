@@ -50,8 +50,20 @@ COMMANDS = {
 """Each command and its module here, which has a function `…_command`."""
 _ELSEWHERE = frozenset({"ingest"})
 """Commands that are listed in a group, and also work without its name: `facts ingest`."""
-_OF_FACTS = ("forget", "supersede")
-"""Subcommands of `facts` that people look for beside `remember`."""
+_MEANT = {
+    "agents": "status --all",
+    "cache": "status",
+    "forget": "facts forget",
+    "push": "server push",
+    "store": "server",
+    "supersede": "facts supersede",
+    "tokens": "server tokens",
+    "tune": "eval --compare",
+    "verify": "doctor --verify",
+    "watch": "index --watch",
+    "worker": "server worker",
+}
+"""What does the work of commands that people look for here."""
 
 
 class LazyGroup(Group):
@@ -69,7 +81,7 @@ class LazyGroup(Group):
         if args and args[0] not in COMMANDS:
             import difflib  # noqa: PLC0415 - only for a mistake
 
-            near = [f"facts {args[0]}"] if args[0] in _OF_FACTS else []
+            near = [_MEANT[args[0]]] if args[0] in _MEANT else []
             near += difflib.get_close_matches(args[0], COMMANDS, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
             raise click.UsageError(f"There is no command {args[0]!r}.{hint}", ctx)
