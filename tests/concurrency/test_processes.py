@@ -129,7 +129,7 @@ def test_a_note_saved_while_others_take_in_the_same_files_is_found_at_once(
     assert [] == failures
 
 
-def test_a_note_that_is_stored_anew_is_found_all_the_while(
+def test_a_note_is_found_throughout_while_it_is_stored_again(
     workspace: Path, environ: dict[str, str], write: Write
 ) -> None:
     write_notes(write, 5)

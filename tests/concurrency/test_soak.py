@@ -54,7 +54,7 @@ def measured(tmp_path: Path, *, unit: str, growth: float) -> Measures:
     return measures
 
 
-def test_growth_beyond_its_limit_is_told_and_within_it_is_not(tmp_path: Path) -> None:
+def test_only_growth_beyond_its_limit_is_not_flat(tmp_path: Path) -> None:
     for unit, limit in LIMITS.items():
         # The middles of the first and the last third are 60 % of the time apart.
         allowed = (100 * limit.factor + limit.plus - 100) / 0.6

@@ -114,7 +114,7 @@ def test_a_memory_folder_that_comes_later_is_watched(
     assert 0 == code
 
 
-def test_a_watch_ends_when_told_though_another_process_holds_the_lease(
+def test_a_watch_stops_on_a_signal_while_another_process_holds_the_lease(
     commands: Commands, held_up: HeldUp, write: Write
 ) -> None:
     assert not held_up.released.is_set()
@@ -131,7 +131,7 @@ def test_a_watch_ends_when_told_though_another_process_holds_the_lease(
     assert holding.pid == getattr(commands.holder(), "pid", None)
 
 
-def test_a_watch_ends_when_told_in_the_middle_of_a_long_sync(
+def test_a_watch_stops_on_a_signal_in_the_middle_of_a_long_sync(
     commands: Commands, held_up: HeldUp, write: Write
 ) -> None:
     write("memory/a.md", "Held up.\n")

@@ -156,7 +156,7 @@ def test_the_key_travels_in_the_documented_header_and_nowhere_else(
     assert KEY not in f"{request.path} {others} {request.raw!r}"
 
 
-def test_an_address_from_the_settings_gets_the_vendors_key_only_when_told_so(
+def test_an_address_from_the_settings_gets_the_vendors_key_only_if_the_settings_say_so(
     connect: Connect, vendor: KnownChat
 ) -> None:
     with VendorServer(vendor.format()) as server:
@@ -488,7 +488,7 @@ def test_fields_that_a_model_does_not_know_are_left_out_from_then_on() -> None:
     ("model", "effort"),
     [("gpt-6-luna", "none"), ("openai/gpt-5.6-luna", "none"), ("gpt-5-nano", "minimal")],
 )
-def test_models_of_openai_are_told_to_reason_as_little_as_they_can(model: str, effort: str) -> None:
+def test_openai_models_are_asked_for_the_least_reasoning(model: str, effort: str) -> None:
     [body, _] = asked(one_of("openai"), model=model)
 
     assert (effort, 50) == (body["reasoning_effort"], body["max_completion_tokens"])

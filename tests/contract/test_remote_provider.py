@@ -166,7 +166,7 @@ def test_the_key_travels_in_the_documented_header_and_nowhere_else(
     assert KEY not in f"{request.path} {others} {request.raw!r}"
 
 
-def test_an_address_from_the_settings_gets_the_vendors_key_only_when_told_so(
+def test_an_address_from_the_settings_gets_the_vendors_key_only_if_the_settings_say_so(
     connect: Connect,
     vendor: KnownVendor,
 ) -> None:

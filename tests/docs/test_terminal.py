@@ -61,7 +61,7 @@ def test_messages_are_shown_where_they_are_wanted(terminal: Terminal) -> None:
         ("0.4… path\n", "0.539 path\n", False),
     ],
 )
-def test_what_is_told_is_compared_with_what_is_printed(
+def test_a_console_sample_is_compared_with_what_is_printed(
     told: str, printed: str, *, fits: bool
 ) -> None:
     assert fits == matches(told, printed=printed)

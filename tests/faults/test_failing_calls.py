@@ -54,7 +54,7 @@ def files(faults: Faults) -> dict[str, str]:
     return files_of(disk, known=ids_of(disk))
 
 
-def test_whatever_call_fails_nothing_is_lost_and_the_user_is_told(faults: Faults) -> None:
+def test_any_failing_call_is_reported_and_loses_nothing(faults: Faults) -> None:
     chance = random.Random(_SEED)
     names = ("remember", "supersede", "forget", "config set", "install", "search edits", "index")
     tried: list[tuple[Operation, Fault]] = []

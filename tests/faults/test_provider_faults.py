@@ -187,7 +187,7 @@ def test_a_long_text_is_embedded_in_parts() -> None:
     assert 0 == store.status(SpaceTexts(SPACE)).pending
 
 
-def test_a_parcel_nobody_answers_is_tried_again_after_the_others() -> None:
+def test_a_batch_without_an_answer_is_retried_after_the_others() -> None:
     silence = ProviderBusyError("no answer", action="wait")
     provider = ScriptedProvider(lambda call, _: silence if call == 1 else None)
     store = filled(100)

@@ -108,7 +108,7 @@ def test_what_takes_too_long_is_answered_in_words(here: Inside) -> None:
     assert "5" == answer.headers["retry-after"]
 
 
-def test_more_requests_than_there_is_room_for_are_told_to_come_back(here: Inside) -> None:
+def test_requests_beyond_the_limit_are_told_to_retry_later(here: Inside) -> None:
     codes: list[int] = []
 
     def ask() -> None:

@@ -95,7 +95,7 @@ def test_the_ledger_itself_shows_no_more(
     assert not any("vase" in answer.text for answer in answers)
 
 
-def test_a_line_that_cannot_be_read_is_told_without_what_it_says(
+def test_an_unreadable_line_is_reported_without_quoting_it(
     ada: httpx.Client, workspace: Path
 ) -> None:
     [file] = (workspace / "memory" / "facts").glob("*.md")

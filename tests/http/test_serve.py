@@ -156,7 +156,7 @@ def test_beyond_loopback_it_does_not_start_without_a_token(
     assert "RECOLLECT_TOKEN" in done.stderr
 
 
-def test_an_address_that_is_not_of_this_machine_is_told(
+def test_an_address_that_cannot_be_bound_is_reported(
     workspace: Path, environ: Mapping[str, str]
 ) -> None:
     done = refused(

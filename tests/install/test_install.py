@@ -119,9 +119,7 @@ def test_another_workspace_takes_the_place_of_the_first(
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-def test_undo_works_after_the_file_was_written_anew_by_the_agent(
-    install: Install, agent: str
-) -> None:
+def test_undo_works_after_the_agent_rewrote_the_file(install: Install, agent: str) -> None:
     given_files(install, agent)
     before = {path: _meaning(path, text) for path, text in install.files().items()}
     install.well(agent)

@@ -198,7 +198,7 @@ def test_a_query_needs_no_quotes(cli: Cli, write: Callable[[str, str], Path]) ->
     assert "memory/a.md:1-1" in done.stdout
 
 
-def test_a_folder_without_memory_is_told_from_a_memory_without_the_answer(
+def test_a_folder_without_memory_is_an_error_and_a_memory_without_the_answer_is_not(
     cli: Cli, write: Callable[[str, str], Path], workspace: Path
 ) -> None:
     (workspace / "memory").rmdir()
@@ -528,7 +528,7 @@ def test_notes_beside_a_new_memory_folder_are_named_until_they_are_indexed(
     assert "ideas.md" in after.stdout
 
 
-def test_notes_that_new_extra_paths_leave_out_are_told(
+def test_notes_that_new_extra_paths_leave_out_are_reported(
     cli: Cli, workspace: Path, write: Callable[[str, str], Path]
 ) -> None:
     (workspace / "memory").rmdir()

@@ -34,7 +34,7 @@ def run(workspace: Path, environ: dict[str, str]) -> Run:
     return command
 
 
-def test_a_question_that_begins_with_a_dash_is_told_how_to_be_asked(
+def test_a_question_that_begins_with_a_dash_is_answered_with_a_hint(
     run: Run, workspace: Path
 ) -> None:
     (workspace / "MEMORY.md").write_text("At -5 degrees the pipe freezes.\n", encoding="utf-8")

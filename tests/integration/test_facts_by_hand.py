@@ -54,7 +54,7 @@ def held(memory: Memory) -> list[str]:
     return [fact.text for fact in memory.facts.all()]
 
 
-def test_a_paragraph_between_facts_is_told_once_by_every_search(
+def test_every_search_reports_a_paragraph_between_facts_once(
     memory: Memory, written: Write
 ) -> None:
     written("other.md", "# Facts\n\nThe zebra lives\nin the barn.\n\n- The kettle is blue\n")
@@ -97,7 +97,7 @@ def test_what_is_a_persons_own_is_not_told(memory: Memory, written: Write, text:
     assert [] == problems(memory)
 
 
-def test_a_file_in_a_folder_below_is_told_though_nothing_else_changed(
+def test_a_file_in_a_subfolder_is_reported_even_if_nothing_else_changed(
     memory: Memory, written: Write
 ) -> None:
     written("other.md", "- The kettle is blue\n")
@@ -157,7 +157,7 @@ def test_a_comment_that_is_no_record_stays_part_of_the_text(memory: Memory, writ
     assert [] == problems(memory)
 
 
-def test_a_fact_whose_successor_was_deleted_by_hand_is_told_with_the_way_back(
+def test_a_fact_whose_successor_was_deleted_by_hand_is_reported_with_the_command_that_restores_it(
     memory: Memory, written: Write, workspace: Path
 ) -> None:
     old = memory.facts.remember("The wifi is Alpha", entity="wifi", key="name", value="A").fact
@@ -175,7 +175,7 @@ def test_a_fact_whose_successor_was_deleted_by_hand_is_told_with_the_way_back(
     assert [] == problems(memory)
 
 
-def test_facts_that_supersede_each_other_are_told_once(memory: Memory, written: Write) -> None:
+def test_facts_that_supersede_each_other_are_reported_once(memory: Memory, written: Write) -> None:
     written(
         "other.md",
         f"- ~~Tea~~ <!-- {ONE} superseded-by={TWO} -->\n"
@@ -190,7 +190,7 @@ def test_facts_that_supersede_each_other_are_told_once(memory: Memory, written: 
     assert [] == problems(memory)
 
 
-def test_unreadable_kinds_and_numbers_are_told_in_words(memory: Memory, written: Write) -> None:
+def test_unreadable_kinds_and_numbers_are_reported_in_words(memory: Memory, written: Write) -> None:
     written("other.md", f"- a <!-- {ONE} by=santa -->\n- b <!-- {TWO} confidence=much -->\n")
 
     [by, confidence] = [reason for _, reason in problems(memory)]

@@ -173,9 +173,7 @@ def test_facts_that_contradict_one_another_are_marked_until_somebody_decides(run
     assert [[], []] == [fact["contradicts"] for fact in after.values()]
 
 
-def test_a_line_that_was_broken_by_hand_is_told_by_list_and_search_for_what_it_is(
-    run: Run, workspace: Path
-) -> None:
+def test_list_and_search_report_a_line_that_was_broken_by_hand(run: Run, workspace: Path) -> None:
     remember(run, "Tea is in the tin")
     page = workspace / "memory" / "facts" / "other.md"
     text = page.read_text(encoding="utf-8")

@@ -197,7 +197,7 @@ def test_a_fallback_that_embedded_the_index_keeps_it_when_the_first_is_back(
     assert "take gemini out of `fallback`" in failed["degraded"]["legs"]["vector"]["action"]
 
 
-def test_a_busy_server_that_nobody_can_replace_is_waited_for(
+def test_a_busy_server_without_a_fallback_is_waited_for(
     workspace: Path, remote: dict[str, str], vendors: Vendors
 ) -> None:
     environ = remote | AUTO | NO_LOCAL_MODEL

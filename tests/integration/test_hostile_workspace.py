@@ -254,7 +254,7 @@ def test_settings_that_are_no_file_are_refused_at_once(
 
 
 @pytest.mark.parametrize("make", [pipe, endless, sparse])
-def test_what_is_no_file_is_told_and_the_rest_is_found(
+def test_entries_that_are_not_files_are_reported_and_the_rest_is_found(
     run: Run, workspace: Path, make: Callable[[Path], None]
 ) -> None:
     (workspace / "memory/facts").mkdir()
@@ -407,7 +407,7 @@ def test_many_traps_do_not_flood_every_answer(
     assert len(notices) < 20
 
 
-def test_files_whose_names_are_no_text_are_told_and_the_rest_is_found(
+def test_files_whose_names_are_not_text_are_reported_and_the_rest_is_found(
     run: Run, workspace: Path
 ) -> None:
     (workspace / "memory/facts/sub").mkdir(parents=True)

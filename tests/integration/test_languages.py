@@ -164,7 +164,7 @@ def test_related_notes_and_the_map_are_there_for_all_languages(
     assert {*NOTES, "memory/花生.md"} == {point.path for point in drawn.points}
 
 
-def test_texts_that_an_own_english_model_does_not_read_are_told_and_found_by_keyword(
+def test_texts_that_an_english_model_cannot_read_are_reported_and_found_by_keyword(
     monkeypatch: pytest.MonkeyPatch, memory: Memory
 ) -> None:
     monkeypatch.setattr(local, "MULTILINGUAL", None)

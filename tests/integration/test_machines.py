@@ -373,7 +373,7 @@ def test_every_command_names_the_conflicts_until_they_are_resolved(machines: Mak
     assert ["Ada lives in Lisbon", "Ben is allergic to nuts", "The kettle is blue"] == laptop.texts
 
 
-def test_a_fact_is_remembered_beside_a_conflict_and_leaves_it_as_it_is(machines: Make) -> None:
+def test_remembering_a_fact_leaves_a_merge_conflict_in_its_file_unchanged(machines: Make) -> None:
     desk, laptop = machines(union=False)
     desk.remember("Ada lives in Lisbon")
     laptop.remember("Ben is allergic to nuts")

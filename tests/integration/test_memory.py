@@ -627,7 +627,7 @@ def test_a_misspelled_word_alone_finds_its_note_by_keyword(
     assert ["memory/a.md"] == [hit.path for hit in found.hits]
 
 
-def test_a_guessed_spelling_beside_another_word_of_the_question_is_no_guess(
+def test_a_respelled_word_next_to_another_word_of_the_question_is_not_a_guess(
     memory: Memory, write: Callable[[str, str], Path]
 ) -> None:
     write("memory/priya.md", "Priya is a data engineer. Her birthday is on 14 March.\n")

@@ -355,7 +355,7 @@ def test_another_provider_with_a_model_of_its_own_leaves_the_old_vectors_serving
     assert ("hybrid", "local") == (results.mode, results.provider)
 
 
-def test_trouble_of_the_new_provider_is_told_while_the_old_vectors_answer(
+def test_a_failing_new_provider_is_reported_while_the_old_vectors_answer(
     workspace: Path, environ: dict[str, str], remote: dict[str, str], server: VendorServer
 ) -> None:
     write_notes(workspace, 5)

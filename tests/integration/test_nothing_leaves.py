@@ -242,7 +242,7 @@ def test_a_terminal_is_asked_before_the_first_notes_of_a_memory_are_sent(
     assert "[y/N]" not in later
 
 
-def test_a_script_that_names_the_provider_is_told_and_not_asked(
+def test_a_script_that_names_the_provider_gets_a_notice_instead_of_a_question(
     workspace: Path, environ: Environ
 ) -> None:
     write_notes(workspace, NOTES)

@@ -126,7 +126,7 @@ def test_a_request_that_only_the_owner_may_make_is_not_for_a_limited_server(
     assert opened
 
 
-def test_a_socket_that_nobody_serves_is_ignored_and_taken_over(notes: dict[str, str]) -> None:
+def test_a_socket_without_a_server_is_ignored_and_replaced(notes: dict[str, str]) -> None:
     with server(notes, *SERVERS["serve"]) as path:
         os.link(path, path.with_name("left"))
     path.with_name("left").rename(path)
@@ -176,7 +176,7 @@ def test_a_reply_of_another_form_is_ignored(notes: dict[str, str], said: bytes) 
     assert reply is None
 
 
-def test_what_a_server_does_not_understand_disturbs_nobody(notes: dict[str, str]) -> None:
+def test_a_message_that_a_server_does_not_understand_is_ignored(notes: dict[str, str]) -> None:
     with server(notes, *SERVERS["serve"]) as path:
         for said in (b"[]", b"null", b"1", b"{}", b'{"request": 1}', b"[" * 100_000):
             with socket.socket(socket.AF_UNIX) as connection:

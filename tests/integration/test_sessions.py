@@ -166,7 +166,7 @@ def test_an_imported_transcript_outlives_its_original(
     assert [] == failures
 
 
-def test_a_forgotten_transcript_stays_forgotten_when_the_index_is_made_anew(
+def test_a_forgotten_transcript_stays_forgotten_when_the_index_is_rebuilt(
     workspace: Path, environ: dict[str, str], claude: Path
 ) -> None:
     with Memory.open(workspace, environ=environ, settings=BOTH) as memory:

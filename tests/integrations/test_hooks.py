@@ -182,7 +182,7 @@ def test_a_prompt_with_a_book_pasted_into_it_is_answered_by_its_beginning(hook: 
     assert 0 == hook("prompt", prompt=prompt).returncode
 
 
-def test_a_leg_that_did_not_run_is_said_beside_what_was_found(hook: Hook) -> None:
+def test_a_leg_that_did_not_run_is_reported_with_the_hits(hook: Hook) -> None:
     hook.environ["RECOLLECT_PROVIDER"] = "openai"  # without a key
     answer = hook("prompt")
 
@@ -363,7 +363,7 @@ def test_hooks_answer_again_when_the_file_is_gone_and_the_variable_is_on(hook: H
     assert "This workspace has a memory" in hook("session-start").context
 
 
-def test_a_value_of_the_variable_that_means_nothing_is_told(hook: Hook) -> None:
+def test_an_unknown_value_of_the_variable_is_reported(hook: Hook) -> None:
     hook.environ["RECOLLECT_HOOKS"] = "of"
 
     told = hook("session-start").told["systemMessage"]

@@ -107,7 +107,7 @@ def test_status_and_index_are_told_in_openclaws_lines(run: Any) -> None:
     ]  # fmt: skip
 
 
-def test_why_a_provider_was_skipped_is_told_in_words(run: Any) -> None:
+def test_status_says_why_a_provider_was_skipped(run: Any) -> None:
     [line] = run("""
         const openai = { reason: "No key.", action: "Set one." };
         const told = { workspace: "/w", provider: { name: "local", skipped: { openai } } };

@@ -284,7 +284,7 @@ def test_without_a_provider_keywords_answer(sample: Path, plain: Mapping[str, st
     talk(sample, plain, conversation)
 
 
-def test_a_provider_that_fails_is_told_in_words_for_the_user(
+def test_a_failing_provider_is_reported_in_plain_words(
     sample: Path, environ: Mapping[str, str]
 ) -> None:
     broken = {
@@ -322,7 +322,7 @@ def test_a_change_is_found_by_the_next_search(
     talk(workspace, plain, conversation)
 
 
-def test_a_workspace_that_vanishes_is_told_and_outlived(
+def test_a_server_reports_a_vanished_workspace_and_keeps_running(
     sample: Path, plain: Mapping[str, str]
 ) -> None:
     away = sample.with_name("away")

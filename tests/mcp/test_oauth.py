@@ -170,7 +170,7 @@ def signed_in_at(base: str, browser: httpx2.Client) -> str:
 
 
 @pytest.mark.parametrize("kind", ["serve", "mcp"])
-def test_a_server_lets_nobody_in_but_by_its_token_or_a_sign_in(
+def test_a_server_accepts_only_its_token_or_a_sign_in(
     sample: Path, plain: Mapping[str, str], kind: str
 ) -> None:
     port = free_port()
@@ -319,7 +319,7 @@ def test_a_name_that_could_deceive_is_not_registered(door: Door, name: str) -> N
 
 
 @pytest.mark.parametrize("uri", ["https://evil.example/", f"{BACK}/../evil", f"{BACK}?more=1"])
-def test_nobody_is_sent_to_an_address_that_was_not_registered(door: Door, uri: str) -> None:
+def test_a_redirect_to_an_unregistered_address_is_refused(door: Door, uri: str) -> None:
     client_id = door.register().json()["client_id"]
     done = door.page(client_id, redirect_uri=uri)
 
@@ -495,7 +495,7 @@ def test_the_page_cannot_be_framed_and_sends_its_form_nowhere_else(door: Door) -
     "url",
     ["http://notes.example", "notes.example", "https://notes.example/below", "https://a@b", ""],
 )
-def test_an_address_at_which_nobody_can_sign_in_is_refused(tmp_path: Path, url: str) -> None:
+def test_an_address_at_which_signing_in_is_impossible_is_refused(tmp_path: Path, url: str) -> None:
     with pytest.raises(UsageError, match="cannot sign in"):
         OAuth(url, SignIns(tmp_path), path="/mcp", password=PASSWORD)
 

@@ -131,7 +131,7 @@ def test_a_pgvector_that_is_too_old_is_refused(empty: str) -> None:
     assert "pgvector 0.7.4" in raised.value.message
 
 
-def test_an_address_that_cannot_be_read_is_told_without_its_password() -> None:
+def test_an_invalid_address_is_reported_without_its_password() -> None:
     for address in ("postgresql://me:hunter2@host/db?ssl=1", "postgresql://me:hunter2@[::1]x/db"):
         with pytest.raises(ConfigError) as raised:
             prepare_database(address)
@@ -141,7 +141,7 @@ def test_an_address_that_cannot_be_read_is_told_without_its_password() -> None:
         assert "sslmode=verify-full" in raised.value.action
 
 
-def test_a_role_that_may_not_change_tables_is_told_who_may(address: str) -> None:
+def test_a_role_that_may_not_change_tables_gets_an_error_that_names_who_may(address: str) -> None:
     with pytest.raises(StoreError) as raised:
         prepare_database(address)
 

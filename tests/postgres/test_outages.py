@@ -313,7 +313,7 @@ def test_work_whose_connection_is_cut_is_done_once_more(
     assert [] == store.check(deep=True)
 
 
-def test_a_process_that_uses_all_its_connections_is_told_so(
+def test_a_process_that_uses_all_its_connections_gets_an_error_that_says_so(
     server: Server, tenant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = server.address(more="connect_timeout=8")  # a pool of its own
@@ -330,7 +330,7 @@ def test_a_process_that_uses_all_its_connections_is_told_so(
     assert f"All {MOST_CONNECTIONS} connections of this process" in raised.value.message
 
 
-def test_a_server_without_a_free_connection_is_told_from_one_that_is_away(
+def test_a_database_without_a_free_connection_is_busy_and_not_unreachable(
     server: Server, tenant: str
 ) -> None:
     with contextlib.ExitStack() as stack:

@@ -141,7 +141,7 @@ def test_a_folder_without_notes_does_not_empty_a_memory(
         assert ["memory/a.md"] == list(remote.manifest())
 
 
-def test_a_busy_server_is_asked_again_and_a_refusal_is_told(
+def test_a_busy_server_is_retried_and_a_refusal_is_reported(
     workspace: Path, environ: dict[str, str], write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waited: list[float] = []

@@ -365,7 +365,7 @@ def test_a_table_takes_the_room_there_is_and_is_moved_by_itself_where_there_is_n
     assert phone.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_a_question_that_is_too_long_is_told_so_and_not_asked(tab: Tab) -> None:
+def test_a_question_that_is_too_long_is_refused_with_the_reason(tab: Tab) -> None:
     for view in ("search", "map"):
         tab.open(view)
         before = len(tab.requests)

@@ -136,7 +136,7 @@ def test_a_lost_index_is_reported_and_rebuilt_at_once(eventually: Eventually) ->
     assert Report(added=1) == rebuilt
 
 
-def test_what_failed_is_told_and_tried_again_without_another_change(
+def test_a_failed_sync_is_reported_and_retried_without_another_change(
     eventually: Eventually,
 ) -> None:
     memory = Synced(badly, well)

@@ -65,7 +65,7 @@ def test_a_file_that_includes_others_is_refused(tmp_path: Path) -> None:
         ("[" * 20_000, "nested too deeply"),
     ],
 )
-def test_a_malformed_file_is_told_with_its_place_and_without_its_secrets(
+def test_a_malformed_file_is_reported_with_its_line_and_without_its_secrets(
     tmp_path: Path, text: str, place: str
 ) -> None:
     file = tmp_path / "openclaw.json"
@@ -80,7 +80,7 @@ def test_a_malformed_file_is_told_with_its_place_and_without_its_secrets(
     assert caught.value.__cause__ is None or "sk-live" not in str(caught.value.__cause__)
 
 
-def test_a_file_that_is_not_there_or_not_text_is_told(tmp_path: Path) -> None:
+def test_a_missing_file_or_one_that_is_not_text_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         read(tmp_path / "openclaw.json")
     assert "import-openclaw FILE" in caught.value.action

@@ -39,7 +39,7 @@ def test_the_settings_in_force_come_first_and_every_other_way_once(memory: Memor
     assert ["calibrated", "weighted", "rrf", "keyword alone", "vector alone"] == names
 
 
-def test_cases_are_asked_in_every_way_and_progress_is_told(memory: Memory) -> None:
+def test_every_variant_asks_every_case_and_reports_progress(memory: Memory) -> None:
     case = Case("blue button", (Expected("memory/2026-02-01.md"),))
     steps: list[Step] = []
 

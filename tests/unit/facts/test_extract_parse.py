@@ -228,7 +228,7 @@ def test_objects_are_found_between_others() -> None:
     ("answer", "expected"),
     [("{}", True), ("[]", True), (LINE, True), ("", False), ("I cannot help.", False)],
 )
-def test_an_answer_that_keeps_to_the_form_is_told_from_one_that_does_not(
+def test_an_answer_in_the_right_format_is_recognised(
     answer: str,
     expected: bool,  # noqa: FBT001 - a test's parameter
 ) -> None:

@@ -151,7 +151,9 @@ def test_equal_plain_bullets_are_two_facts(folder: Path) -> None:
     )
 
 
-def test_of_an_id_that_stands_twice_the_first_counts_and_the_second_is_told(folder: Path) -> None:
+def test_the_first_of_two_entries_with_one_id_counts_and_the_second_is_reported(
+    folder: Path,
+) -> None:
     written(folder, "fact.md", f"- one {RECORD}\n- two {RECORD}\n")
 
     state = Ledger(FolderFiles(folder)).read()
@@ -246,7 +248,7 @@ def test_encoding_mode_and_line_ends_are_kept(folder: Path, encoding: str) -> No
     assert 0o640 == stat.S_IMODE(file.stat().st_mode)
 
 
-def test_a_file_that_is_no_text_is_told_and_left_alone(folder: Path) -> None:
+def test_a_file_that_is_not_text_is_reported_and_left_unchanged(folder: Path) -> None:
     written(folder, "preference.md", "").write_bytes(b"\xff\xfa")
     ledger = Ledger(FolderFiles(folder))
 

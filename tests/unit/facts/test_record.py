@@ -158,7 +158,7 @@ def test_what_is_no_scope_is_refused(text: str) -> None:
         parse_scope(text)
 
 
-def test_everyone_sees_what_is_global_and_nobody_what_is_anothers() -> None:
+def test_global_facts_are_visible_to_all_and_other_facts_only_to_their_scope() -> None:
     assert is_visible(GLOBAL, scopes=frozenset())
     assert is_visible(ADA, scopes=frozenset({ADA}))
     assert not is_visible(BOB, scopes=frozenset({ADA}))

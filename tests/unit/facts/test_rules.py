@@ -278,7 +278,7 @@ def test_superseding_again_changes_nothing(old: str, by: str) -> None:
     assert facts == superseded(facts, (old,), facts[by])
 
 
-def test_a_circle_made_by_hand_is_told_and_holds_nothing() -> None:
+def test_a_cycle_of_facts_made_by_hand_is_reported_and_none_is_valid() -> None:
     facts = by_id(replace(OLD, superseded_by=B), replace(NEW, superseded_by=A))
 
     with pytest.raises(UsageError, match="supersede each other"):

@@ -223,7 +223,7 @@ def test_a_run_killed_while_collecting_is_resumed_and_hands_nothing_in_twice(
     assert Counter(SEVEN) == desk.vendor.handed_in
 
 
-def test_texts_written_meanwhile_are_handed_in_beside_what_is_under_way(desk: Desk) -> None:
+def test_texts_written_meanwhile_are_submitted_while_another_batch_is_pending(desk: Desk) -> None:
     desk.vendor.is_over = False
     desk.run(gone_home)
     put(desk.store, "memory/more.md", "a", "a new thought")

@@ -221,7 +221,7 @@ def test_while_another_writes_without_an_end_its_holder_is_still_named(
     assert "theirs" == getattr(holder, "token", None)
 
 
-def test_an_index_that_nobody_lets_write_is_named_without_sqlites_words(
+def test_an_index_that_cannot_be_written_is_reported_in_our_own_words(
     index: Path, file_store: SqliteStore
 ) -> None:
     other = apsw.Connection(str(index))

@@ -274,7 +274,7 @@ def test_a_search_of_an_index_that_is_up_to_date_writes_nothing(
 
 
 @pytest.mark.parametrize("is_held", [False, True])
-def test_a_space_that_is_complete_and_not_published_is_so_once_nobody_else_is_at_work(
+def test_a_complete_space_is_published_once_no_other_process_is_at_work(
     workspace: Path,
     environ: dict[str, str],
     write: Callable[[str, str], Path],

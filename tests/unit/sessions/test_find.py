@@ -206,7 +206,7 @@ def test_a_file_named_twice_is_found_once(tmp_path: Path) -> None:
     assert ["sessions/claude/p/c.jsonl"] == paths(Root(file), Root(tmp_path / "p"), Root(file))
 
 
-def test_two_files_for_one_stored_path_are_told_apart_by_the_user(tmp_path: Path) -> None:
+def test_two_files_with_one_stored_path_are_reported_to_the_user(tmp_path: Path) -> None:
     one = write(tmp_path / "1/p/c.jsonl", CLAUDE)
     other = write(tmp_path / "2/p/c.jsonl", CLAUDE)
 

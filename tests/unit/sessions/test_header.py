@@ -103,7 +103,7 @@ def test_a_file_is_not_opened_when_its_place_decides(tmp_path: Path) -> None:
     assert not is_of_workspace(found(other, TranscriptFormat.CLAUDE_CODE), [workspace], agent=None)
 
 
-def test_a_folder_beside_the_workspace_with_the_slug_of_one_in_it_is_told_apart(
+def test_a_sibling_folder_with_the_slug_of_a_subfolder_is_not_the_workspace(
     tmp_path: Path,
 ) -> None:
     workspace = tmp_path / "app"

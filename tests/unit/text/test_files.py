@@ -39,7 +39,7 @@ def mode(file: Path) -> int:
     return stat.S_IMODE(file.stat().st_mode)
 
 
-def test_a_file_gets_its_new_content_and_nothing_stays_beside_it(tmp_path: Path) -> None:
+def test_replacing_a_file_leaves_no_temporary_file(tmp_path: Path) -> None:
     file = tmp_path / "a.md"
     replace_file(file, b"old")
     replace_file(file, b"new")
