@@ -703,7 +703,7 @@ class Results:
     terms: frozenset[str] = frozenset()
     """Terms of the question, in the spelling that was searched."""
     why_empty: tuple[str, ...] = ()
-    """Those of the notices that say why nothing was found."""
+    """The notices that say why nothing was found."""
     is_compact: bool = False
     """Whether of each hit only its title, its place and a sentence are shown."""
 

@@ -105,7 +105,7 @@ class Setup:
     places: Places
     config: Config
     environ: Mapping[str, str] = field(repr=False)
-    """Never shown, because it holds keys."""
+    """Hidden from `repr`, because it holds keys."""
     scopes: frozenset[str] | None = None
     """The scopes of facts that may be seen; None is all of them. A query can only narrow it."""
     may_send: Callable[[Sending], bool] = lambda _: True

@@ -32,7 +32,7 @@ _MARKS = (PROJECT_FILE, "MEMORY.md")
 _NOTES = "memory"
 _WORKSPACE_VARIABLES = ("RECOLLECT_WORKSPACE", "OPENCLAW_WORKSPACE")
 _MAX_PROJECT_BYTES = 16 * 1024
-"""Enough for a few hundred lines: the time to read TOML grows with the square of a key."""
+"""A few hundred lines: the time to read TOML grows with the square of a key."""
 _MAX_USER_BYTES = 1024 * 1024
 _SOCKET_CHARS = 16
 _AGENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -103,7 +103,7 @@ class Workspace:
     """The agent's id if it was given; None if it was derived from the folder."""
     places: Places
     environ: Mapping[str, str] = field(repr=False)
-    """Never shown, because it holds keys."""
+    """Hidden from `repr`, because it holds keys."""
     is_above: bool = False
     """Whether it is a folder above the current one that was chosen because it is indexed."""
 

@@ -65,6 +65,7 @@ class RestoreReport:
 
     fact: Fact
     others: tuple[Fact, ...]
+    """The facts that superseded it."""
 
 
 class Draft:

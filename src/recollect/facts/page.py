@@ -157,8 +157,9 @@ def edited(page: Page, *, changed: Mapping[int, Fact | None], added: Sequence[Fa
 
     `changed` has the new facts by the first line of their entry; None removes the entry.
     """
-    ending = _line_ending(page.lines)
     lines = list(page.lines)
+    first = lines[0] if lines else ""
+    ending = next((end for end in ("\r\n", "\n", "\r") if first.endswith(end)), "\n")
     for entry in reversed(page.entries):
         if entry.first in changed:
             fact = changed[entry.first]
@@ -184,11 +185,6 @@ def _line(page: Page, entry: Entry, fact: Fact, *, ending: str) -> str:
     written = rewritten(body, entry, fact, category=page.category)
     is_last = entry.end == len(page.lines)
     return written + (own_ending or ("" if is_last else ending))
-
-
-def _line_ending(lines: Sequence[str]) -> str:
-    first = lines[0] if lines else ""
-    return next((end for end in ("\r\n", "\n", "\r") if first.endswith(end)), "\n")
 
 
 def _is_below_bullet(lines: Sequence[str]) -> bool:

@@ -7,7 +7,7 @@ any number of servers can serve any number of memories, and none keeps a state t
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from recollect.config.load import Setup
 from recollect.facts.files import FACTS_FOLDER, PushedFiles

@@ -45,7 +45,7 @@ class Layout:
     root: Path
     """The workspace, with all links resolved."""
     user_home: Path | None
-    """Never taken whole, and neither is a folder above it; None if there is none."""
+    """A folder that is never taken whole, like those above it; None if there is none."""
     has_extra_paths: bool
     """Whether the settings name the notes, so that nothing has to be guessed."""
 

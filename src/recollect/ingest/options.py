@@ -50,7 +50,7 @@ class WalkOptions:
     stays_inside: bool = False
     """Whether the extra paths may not lead out of the workspace: its own file names them."""
     user_home: Path | None = None
-    """Never indexed as a whole, and neither is a folder above it."""
+    """A folder that is never indexed as a whole, like those above it."""
 
     def is_text(self, name: str) -> bool:
         """Return whether a file is read as text, by its name."""

@@ -25,9 +25,9 @@ class Limits:
     """How much may be sent to a provider at once."""
 
     texts: int
-    """Per request."""
+    """Most texts in one request."""
     tokens: int = 1_000_000
-    """Per request, by our own estimate."""
+    """Most tokens in one request, by our own estimate."""
     in_flight: int = 1
     """Requests at the same time."""
     media_bytes: int = 0

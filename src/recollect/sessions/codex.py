@@ -53,7 +53,8 @@ class CodexReader(TranscriptReader):
             case "session_meta" if not self._meta:  # a fork repeats its parents' rows below
                 self._meta = payload
             case "event_msg":
-                self._take_event(number, row, payload)
+                if speaker := _EVENTS.get(string(payload, "type")):
+                    self._say(number, row, speaker, texts_of(payload.get("message")))
             case "response_item":
                 self._take_message(number, row, payload)
             case "message":  # rollouts of 2025 have no envelope
@@ -65,11 +66,6 @@ class CodexReader(TranscriptReader):
         self.started = moment_of(self._meta.get("timestamp")) or self.started
         self.excluded = SIDE_AGENT if "subagent" in mapping(self._meta, "source") else ""
         return super().transcript()
-
-    def _take_event(self, number: int, row: Row, payload: Row) -> None:
-        speaker = _EVENTS.get(string(payload, "type"))
-        if speaker is not None:
-            self._say(number, row, speaker, texts_of(payload.get("message")))
 
     def _take_message(self, number: int, row: Row, payload: Row) -> None:
         role = string(payload, "role")

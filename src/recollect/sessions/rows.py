@@ -23,7 +23,7 @@ Row: TypeAlias = Mapping[str, object]
 MAX_BYTES = 512 * 1024 * 1024
 """Ten times a long conversation; a small file can unpack to any size."""
 MAX_LINE_BYTES = 32 * 1024 * 1024
-"""Enough for a message with several large images; longer lines are skipped."""
+"""A message with several large images fits; longer lines are skipped."""
 _TOO_LONG = "…"
 """Replaces a skipped line: not valid in any format."""
 _BOM = b"\xef\xbb\xbf"

@@ -35,7 +35,7 @@ class SignIn:
     """When it last got tokens."""
     client_id: str
     serial: str
-    """Of the tokens that work; earlier ones do not."""
+    """The serial of the tokens that work; earlier ones do not."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,7 @@ class ExtractionReport:
     """Remarks on stored facts, and on facts with secrets, which were not stored."""
     input_tokens: int = 0
     output_tokens: int = 0
-    """Both as the vendor counts them."""
+    """Tokens as the vendor counts them, like those of the input."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from recollect.types import Vectors
 
 REQUEST_TOKENS = 8000
-"""Per request: every vendor accepts it, and losing one request costs little."""
+"""Tokens in one request: every vendor accepts it, and losing one request costs little."""
 _LATIN_ONLY = re.compile(
     r"minilm|nomic-embed-text(?!-v2)|mxbai|arctic-embed(?!2|-l-v2)|bge-.{0,60}-en"
 )
@@ -51,7 +51,7 @@ class EmbeddingService:
     models: Mapping[str, int]
     """Dimensions of known models."""
     most_texts: int
-    """Per request."""
+    """Texts in one request."""
     in_flight: int = 4
     """Requests at the same time."""
     path: str = "embeddings"

@@ -192,7 +192,9 @@ def _session_start(memory: Memory, given: Event, budget_tokens: int) -> Answer:
         "tool memory_search (or `recollect search`), and cite what you use as path#lines. Its "
         "newest notes:"
     )
-    lines = [_note_line(memory, path) for path in _newest(paths)]
+    dated = [(found[0], path) for path in paths if (found := _DATE.search(Path(path).name))]
+    newest = sorted(dated, reverse=True)[:_NEWEST_NOTES]
+    lines = [_note_line(memory, path) for _, path in newest]
     block = fenced("\n".join(lines), form="index")
     return _context("SessionStart", "\n".join((intro, block, *again)))
 
@@ -254,11 +256,6 @@ def _capture(memory: Memory) -> None:
     status = memory.status()
     if status.stale.is_stale and not status.at_work:
         memory.finish_in_background()
-
-
-def _newest(paths: frozenset[str]) -> list[str]:
-    dated = [(found[0], path) for path in paths if (found := _DATE.search(Path(path).name))]
-    return [path for _, path in sorted(dated, reverse=True)[:_NEWEST_NOTES]]
 
 
 def _note_line(memory: Memory, path: str) -> str:

@@ -206,10 +206,8 @@ def _require_open(state: ServerState, path: str) -> None:
 def _expected(request: Request) -> frozenset[str | None] | None:
     """Return the digests that the condition of a request allows; None if it has none."""
     match, none_match = (request.headers.get(name) for name in ("if-match", "if-none-match"))
-    if match is None and none_match is None:
-        return None
-    if match is None and none_match == "*":
-        return frozenset({None})
+    if match is None and none_match in (None, "*"):
+        return frozenset({None}) if none_match else None
     tag = _TAG.fullmatch(match or "")
     if tag is None or none_match is not None:
         raise ParameterError(

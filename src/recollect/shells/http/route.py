@@ -51,7 +51,7 @@ ROUTE = "recollect.route"
 """Where a request's scope holds the path of its operation, for /metrics."""
 AGENT = "agent"
 _BEARER = HTTPBearer(scheme_name="bearer", auto_error=False)
-"""Only describes the token, which the guard or `admit` checks."""
+"""Describes the token, which the guard or `admit` checks."""
 
 
 async def _named_agent(

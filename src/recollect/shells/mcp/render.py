@@ -158,13 +158,13 @@ def _frame(
         *_caveat(results, is_partial=is_partial, narrowed=narrowed),
         *_warnings(results, unique, is_partial=is_partial),
     ]
+    told = json_of(replace(results, hits=()))
     frame: Shape = {
-        **json_of(replace(results, hits=())),
+        **{name: value for name, value in told.items() if name != "results"},
         "query": results.query[:_SHORT_CHARS],
         "citations": "on",
         "notices": [each[:_NOTICE_CHARS] for each in unique[:_MAX_NOTICES]],
     }
-    del frame["results"]
     vector = (results.degraded or {}).get(Leg.VECTOR)
     if vector is not None:
         frame["fallback"] = {"from": results.provider or "vector", "reason": vector.reason}
@@ -255,7 +255,9 @@ def _fit(hits: Sequence[Hit], *, max_tokens: int, is_compact: bool) -> _Fitted:
     left = max_tokens
     for hit in hits:
         for most_chars in (None, _SHORT_CHARS, 0):
-            snippet = _shortened(neutralised(hit.snippet), most_chars)
+            snippet = neutralised(hit.snippet)
+            if most_chars is not None and len(snippet) > most_chars:
+                snippet = f"{snippet[:most_chars].rstrip()}…"
             shape, line = _hit_shape(hit, snippet), _hit_text(hit, snippet)
             shape = {name: shape[name] for name in HIT_FIELDS} if is_compact else shape
             encoded = json.dumps(shape, ensure_ascii=False)
@@ -269,12 +271,6 @@ def _fit(hits: Sequence[Hit], *, max_tokens: int, is_compact: bool) -> _Fitted:
         else:
             left_out.append(hit)
     return _Fitted(shapes, lines, left_out, is_shortened)
-
-
-def _shortened(snippet: str, most_chars: int | None) -> str:
-    if most_chars is None or len(snippet) <= most_chars:
-        return snippet
-    return f"{snippet[:most_chars].rstrip()}…"
 
 
 def _hit_shape(hit: Hit, snippet: str) -> Shape:
@@ -422,19 +418,11 @@ def forgotten_result(fact: Fact) -> ToolResult:
 
 def status_result(status: Status, ended: Report | RecollectError | None) -> ToolResult:
     """Return the result of memory_status, with the first files of long lists."""
-    stale = status.stale
-    shape: Shape = {
-        **json_of(status),
-        "worker": _worker_json(ended),
-        "stale": {
-            "changed": list(stale.changed[:_MAX_FILES]),
-            "changedCount": len(stale.changed),
-            "gone": list(stale.gone[:_MAX_FILES]),
-            "goneCount": len(stale.gone),
-            "failed": as_json(stale.failed[:_MAX_FILES]),
-            "failedCount": len(stale.failed),
-        },
-    }
+    stale: Shape = {}
+    for name in ("changed", "gone", "failed"):
+        files = getattr(status.stale, name)
+        stale |= {name: as_json(files[:_MAX_FILES]), f"{name}Count": len(files)}
+    shape: Shape = {**json_of(status), "worker": _worker_json(ended), "stale": stale}
     lines = [line for line, _ in status_text(status)]
     if ended is None:
         lines.append("The first background sync is running.")

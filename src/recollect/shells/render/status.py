@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from recollect.reports import (
         AgentStatus,
         Amount,
-        CacheStatus,
         Check,
         FoundSecret,
         IndexStatus,
@@ -54,8 +53,9 @@ def status_text(status: Status) -> Iterator[Line]:
         yield f"{_INDENT}→ {status.at_work or '`recollect index`'} embeds what is waiting.", "dim"
     if vector.served_from not in (None, vector.space):
         yield f"{_INDENT}until all are, searches use {vector.served_from}", "yellow"
-    if status.cache is not None:
-        yield f"Cache      {_cache_size(status.cache)}", ""
+    if (cache := status.cache) is not None:
+        size, limit = cache.size_bytes / 1e6, cache.max_bytes / 1e6
+        yield f"Cache      {cache.vectors} vectors, {size:.1f} of {limit:.0f} MB", ""
     yield from _staleness_text(status)
     if status.probe is not None:
         outcome = "works" if status.probe.works else "failed"
@@ -122,11 +122,6 @@ def _cost(recalls: Sequence[int]) -> str:
         return ""
     mean = round(sum(recalls) / len(recalls))
     return f"; the last {plural(len(recalls), 'recall')} took {mean} on average"
-
-
-def _cache_size(cache: CacheStatus) -> str:
-    size, limit = cache.size_bytes / 1e6, cache.max_bytes / 1e6
-    return f"{cache.vectors} vectors, {size:.1f} of {limit:.0f} MB"
 
 
 def agents_text(agents: Sequence[AgentStatus]) -> Iterator[Line]:

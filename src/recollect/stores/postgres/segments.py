@@ -92,7 +92,7 @@ class Piece:
     live: Mask | None
     """The chunks that were not removed; None is all."""
     blocks: Sequence[PostingsBlock] = ()
-    """Those of the terms of the question, in order."""
+    """The blocks of the question's terms, in order."""
     firsts: Sequence[int] = ()
     """The first term of each."""
     own: Entries | None = None

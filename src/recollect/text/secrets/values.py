@@ -71,7 +71,7 @@ _LEAST_CHARS = {
 }
 _LEAST_TIGHT_CHARS = {**_LEAST_CHARS, Name.PASSWORD: 3, Name.PASS: 3, Name.WORD: 6}
 _LONG_CHARS = 16
-"""Too long for a word: counts as random even without a digit."""
+"""A value too long for a word: counts as random even without a digit."""
 _IRREGULAR_SHARE = 0.3
 """Share of neighbours of different class (a, A, 1): 0.6 in random keys, 0.1 in names."""
 
