@@ -58,6 +58,7 @@ PAGE = {
     "text.js: textContent": 3,
     # Fixed words, numbers, and `plain`.
     "health.js: textContent": 1,
+    "hits.js: setAttribute": 1,
     "main.js: setAttribute": 2,
     "main.js: textContent": 1,
     "map.js: setAttribute": 2,

@@ -46,6 +46,7 @@ def test_a_note_is_rendered_and_its_links_open_notes(tab: Tab) -> None:
     expect(note.locator("td code")).to_have_text("awl")
     expect(note.locator(".spread td").last).to_have_text("a | b")
     expect(note).not_to_contain_text("unseen")
+    expect(note.get_by_role("link", name="#gamma")).to_have_attribute("href", "#/notes?tag=gamma")
     note.get_by_role("link", name="below").click()
     expect(note.get_by_role("heading", name="Deep heading")).to_be_in_viewport()
     note.get_by_role("link", name="table of debts").click()

@@ -165,6 +165,14 @@ def test_filters_narrow_stand_in_the_address_and_back_undoes_them(tab: Tab) -> N
     expect(tab.page.get_by_role("combobox", name="Source")).to_have_value("")
 
 
+def test_the_filters_offer_the_folders_and_tags_there_are(tab: Tab) -> None:
+    tab.open("search", q="spare key")
+    tab.find(".fold summary").click()
+
+    expect(tab.find("#folders option[value='memory/projects/**']")).to_have_count(1)
+    expect(tab.find("#tags option[value=aviation]")).to_have_count(1)
+
+
 def test_a_shared_link_opens_with_its_filters(tab: Tab) -> None:
     tab.open("search", q="certificate", since="2026-09-15", before="2026-09-16")
     expect(tab.find(".hit time").first).to_have_text(re.compile("15 Sept? 2026"))

@@ -120,7 +120,10 @@ def test_the_map_draws_all_chunks_and_a_question_among_its_hits(
     answer = sample_server.ask("/api/map")
     tab.open("map")
     expect(tab.find(".map-head")).to_contain_text(f"{answer['total']} chunks")
-    folders = {point["path"].rpartition("/")[0] for point in answer["points"]}
+    folders = {
+        "sessions" if point["source"] == "sessions" else point["path"].rpartition("/")[0]
+        for point in answer["points"]
+    }
     expect(tab.find(".near li")).to_have_count(len(folders))
     without = tab.find("canvas").evaluate(DRAWN)
     tab.find(".near button").first.click()

@@ -1,7 +1,9 @@
 // The search form: the question, the filters below it, and the facets of the results.
 
+import { request } from "./api.js";
 import { folderOf } from "./address.js";
 import { field, h, searchBox } from "./dom.js";
+import { allNotes } from "./notes.js";
 import { reveal } from "./text.js";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -20,8 +22,8 @@ export function searchForm() {
     ...["memory", "sessions", "agents", "facts"].map((name) => h("option", { value: name }, name)));
   const since = h("input", { type: "date" });
   const before = h("input", { type: "date" });
-  const path = h("input", { type: "text", placeholder: "memory/**", size: "14", spellcheck: "false" });
-  const tag = h("input", { type: "text", placeholder: "recipe", size: "12", spellcheck: "false" });
+  const path = h("input", { type: "text", placeholder: "memory/**", list: "folders", size: "14", spellcheck: "false" });
+  const tag = h("input", { type: "text", placeholder: "recipe", list: "tags", size: "12", spellcheck: "false" });
   const scope = h("input", { type: "text", placeholder: "user:ada", size: "12", spellcheck: "false" });
   const asOf = h("input", { type: "date" });
   const superseded = h("input", { type: "checkbox" });
@@ -54,6 +56,11 @@ export function searchForm() {
     field("include superseded", superseded, "row"), clear,
   );
   const fold = h("details", { class: "fold" }, h("summary", {}, "Filters"), filters);
+  const folders = h("datalist", { id: "folders" });
+  const tags = h("datalist", { id: "tags" });
+  fold.append(folders, tags);
+  // What can be chosen is asked for once somebody may choose.
+  fold.addEventListener("toggle", () => offerKnown(folders, tags).catch((error) => console.debug(error.message)), { once: true });
   const keys = h("p", { id: "keys", class: "keys" },
     h("kbd", {}, "/"), " type ", h("kbd", {}, "j"), h("kbd", {}, "k"), " choose ",
     h("kbd", {}, "Enter"), " open ", h("kbd", {}, "Esc"), " back");
@@ -81,6 +88,14 @@ export function searchForm() {
       if (hasFilters() || superseded.checked) fold.open = true;
     },
   };
+}
+
+// Offers the folders and tags of all notes.
+async function offerKnown(folders, tags) {
+  const notes = await allNotes(request);
+  const options = (names) => [...new Set(names)].sort().map((value) => h("option", { value }));
+  folders.replaceChildren(...options(notes.map(({ path }) => folderOf(path)).filter(Boolean).map((name) => `${name}/**`)));
+  tags.replaceChildren(...options(notes.flatMap((each) => each.tags)));
 }
 
 // Folders and tags of the results, each a button that narrows the search to it.

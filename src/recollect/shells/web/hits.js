@@ -41,7 +41,8 @@ export function weakEntry(hit) {
 }
 
 function hitLink(hit, words) {
-  return h("a", { class: "hit-link", href: fileLink(hit), dir: "auto" }, heading(hit, words));
+  const href = hit.fact?.id ? link("facts", { id: hit.fact.id }) : fileLink(hit);
+  return h("a", { class: "hit-link", href, dir: "auto" }, heading(hit, words));
 }
 
 // A fact that says otherwise, given as its id and its text.
@@ -66,7 +67,9 @@ function judgement(hit, question) {
       for (const each of buttons) each.setAttribute("aria-pressed", String(each === pressed));
       announce(right ? "Kept as right" : "Kept as wrong");
     } catch (error) {
-      pressed.closest(".hit").append(failureNote(error));
+      const hit = pressed.closest(".hit");
+      hit.querySelector("[role=alert]")?.remove();
+      hit.append(failureNote(error));
     }
   }
 
@@ -98,7 +101,6 @@ function place(hit) {
     h("span", {}, lines),
     hit.date ? h("time", { datetime: hit.date }, day(hit.date)) : null,
     hit.speaker ? h("span", {}, reveal(hit.speaker)) : null,
-    hit.fact ? h("a", { href: link("facts", { id: hit.fact.id }) }, "history") : null,
     hit.fact?.supersededBy || hit.supersededBy
       ? h("span", { class: "outdated" }, "superseded") : null,
     ...alsoIn(hit.alsoIn ?? []),

@@ -2,7 +2,7 @@
 // added.
 
 import { latestOnly } from "./api.js";
-import { fileLink, go } from "./address.js";
+import { fileLink, folderOf, go } from "./address.js";
 import {
   announce, count, debounced, failureNote, h, remarks, searchBox, tag, waiting,
 } from "./dom.js";
@@ -36,7 +36,7 @@ function among(points, hits) {
 function folders(points) {
   const found = new Map();
   points.forEach(({ path, x, y }) => {
-    const name = path.slice(0, Math.max(path.lastIndexOf("/"), 0));
+    const name = folderOf(path);
     const each = found.get(name) ?? { name, x: 0, y: 0, size: 0 };
     found.set(name, { name, x: each.x + x, y: each.y + y, size: each.size + 1 });
   });

@@ -16,9 +16,11 @@ const LONGEST = 5000; // characters of a text in which marks are looked for; mor
 const INLINE = new RegExp([
   "\\\\(?<escaped>[!-\\/:-@\\[-`{-~])",
   "(?<ticks>`+)(?!`)(?<code>.+?)(?<!`)\\k<ticks>(?!`)",
+  "<!--(?<comment>[^]{0,2000}?)-->",
   "!?\\[\\[(?<note>[^\\[\\]|\\n]{1,300})(?:\\|(?<alias>[^\\[\\]\\n]{1,300}))?\\]\\]",
   "!?\\[(?<label>[^\\[\\]\\n]{0,300})\\]\\((?<address><[^<>\\n]{1,2000}>|[^()\\s]{1,2000})(?:\\s+\"[^\"\\n]*\")?\\)",
   "(?<web>https?:\\/\\/[^\\s<>()\\[\\]\"'`*]{1,2000})",
+  "(?<![\\p{L}\\p{N}_&/#])#(?<tag>[\\p{N}_/-]{0,99}\\p{L}[\\p{L}\\p{N}_/-]{0,99})",
   "\\*\\*(?=\\S)(?<strong>.+?)(?<=\\S)\\*\\*(?!\\*)",
   "~~(?=\\S)(?<struck>.+?)(?<=\\S)~~",
   "(?<![\\p{L}\\p{N}*])\\*(?=[^\\s*])(?<starred>[^*\\n]+?)(?<=\\S)\\*(?!\\*)",
@@ -83,9 +85,11 @@ export function oneLine(text, options) {
 
 function construct({ 0: source, groups }, options, depth) {
   const inner = (text) => (depth < DEPTH ? inline(text, options, depth + 1) : [reveal(text, options)]);
-  const { escaped, code, note, alias, label, address, web, strong, struck, starred, lined } = groups;
+  const { escaped, code, comment, note, alias, label, address, web, tag, strong, struck, starred, lined } = groups;
   if (escaped) return [reveal(escaped, options)];
   if (code) return [h("code", {}, reveal(code.trim() || code, options))];
+  // Shown, as an agent reads it too, but not loudly.
+  if (comment) return [h("span", { class: "comment" }, reveal(source, options))];
   const shown = source.startsWith("!") && options.picture && PICTURE.test(note ?? address ?? "");
   if (shown && note) return [options.picture(note, note)];
   if (note) return [h("a", { href: noteLink(note, options.path) }, reveal(alias ?? note, options))];
@@ -100,6 +104,7 @@ function construct({ 0: source, groups }, options, depth) {
     const [, clean, rest] = web.match(/^(.*?)([.,;:!?]*)$/su);
     return [...linked(clean, [reveal(clean, options)]) ?? [reveal(clean, options)], reveal(rest)];
   }
+  if (tag) return [options.hasTags ? h("a", { href: link("notes", { tag }) }, reveal(source, options)) : reveal(source, options)];
   if (strong) return [h("strong", {}, inner(strong))];
   if (struck) return [h("s", {}, inner(struck))];
   return [h("em", {}, inner(starred ?? lined))];

@@ -63,7 +63,7 @@ function piece(state, from, to, element) {
 // What a text is rendered with: words are marked only in the hit.
 function optionsFor({ path, hit, marks }, from, to = from) {
   const isInside = hit && from <= hit.to && to >= hit.from;
-  return { path, words: isInside ? marks : null, picture: (target, label) => picture(path, target, label) };
+  return { path, hasTags: true, words: isInside ? marks : null, picture: (target, label) => picture(path, target, label) };
 }
 
 const READERS = [code, heading, rule, rows, quotation, list, paragraph];
@@ -255,8 +255,9 @@ function fieldValues(name, values, options) {
   return values.flatMap((value, place) => [place ? ", " : "", ...(isTags ? [tagLink(value)] : inline(value, options))]);
 }
 
-export function tagLink(name, ...more) {
-  return h("a", { href: link("notes", { tag: name.replace(/^#/u, "") }) }, reveal(`#${name.replace(/^#/u, "")}`), ...more);
+function tagLink(value) {
+  const name = value.replace(/^#/u, "");
+  return h("a", { href: link("notes", { tag: name }) }, reveal(`#${name}`));
 }
 
 function listed(value) {
