@@ -58,6 +58,18 @@ def test_an_end_that_is_not_a_day_is_reported(memory: Memory, write: Write) -> N
     assert ["memory/a.md"] == found(memory, "wifi key")
 
 
+def test_the_lines_of_a_hit_have_what_it_shows_of_the_front_matter(
+    memory: Memory, write: Write
+) -> None:
+    write("memory/ines.md", "---\nbirthday: 1989-07-14\n---\n\n# Ines\n\nPlays the cello.\n")
+    (asked,) = memory.search("birthday of Ines").hits
+    (other,) = memory.search("cello").hits
+
+    assert "- birthday: 1989-07-14" in asked.snippet
+    assert (1, "memory/ines.md#L1-L7") == (asked.start_line, asked.citation)
+    assert (5, "memory/ines.md#L5-L7") == (other.start_line, other.citation)
+
+
 def test_notes_are_found_by_their_type(memory: Memory, write: Write) -> None:
     write("memory/a.md", "---\ntype: Meeting Note\n---\nThe boat is red.\n")
     write("memory/b.md", "---\ntype: person\n---\nAda has a boat.\n")

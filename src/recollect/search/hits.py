@@ -61,12 +61,14 @@ def _make_hit(
     keyword = evidence.legs.get(KEYWORD)
     vector = evidence.legs.get(VECTOR)
     said = [each for each in chunk.fields if weights.keys() & terms(each)]
-    text = "\n".join((*(f"- {each}" for each in said if each not in chunk.text), chunk.text))
+    added = [f"- {each}" for each in said if each not in chunk.text]
+    start_line = 1 if added else span.start_line  # front matter is at the top of a note
+    text = "\n".join((*added, chunk.text))
     sentence = best_sentence(text, weights)
     is_fact = chunk.source is SourceKind.FACTS
     return Hit(
         path=chunk.path,
-        start_line=span.start_line,
+        start_line=start_line,
         end_line=span.end_line,
         score=float(ranking.scores[row]),
         vector_score=float(vector.raw[row]) if vector and vector.present[row] else None,
@@ -75,7 +77,7 @@ def _make_hit(
         else None,
         snippet=excerpt(text, sentence=sentence, most_chars=MAX_SNIPPET_CHARS),
         source=chunk.source,
-        citation=citation(chunk.path, span.start_line, span.end_line),
+        citation=citation(chunk.path, start_line, span.end_line),
         heading=chunk.heading,
         date=chunk.when,
         speaker=chunk.speaker or None,
