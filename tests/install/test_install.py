@@ -5,7 +5,10 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
+import shutil
 import stat
+import subprocess
 import tomllib
 from typing import TYPE_CHECKING
 
@@ -537,3 +540,92 @@ def test_instructions_whose_marks_were_damaged_are_left_alone(install: Install) 
 
     assert (0, before) == (done.returncode, install.files())
     assert "not one pair" in done.stderr
+
+
+PLUGIN = "user/.config/opencode/plugins/recollect.js"
+
+
+def test_opencode_gets_a_script_of_its_own_and_only_if_hooks_are_asked_for(
+    install: Install,
+) -> None:
+    install.well("opencode")
+    without = install.files()
+    install.well("opencode", "--hooks", RECOLLECT_AGENT="work")
+    script = install.files()[PLUGIN]
+    again = install.json("opencode", "--hooks", RECOLLECT_AGENT="work")
+    install.well("opencode", "--undo")
+
+    assert PLUGIN not in without
+    assert f'"recall", "--json", "-w", "{install.workspace}"' in script
+    assert 'ENVIRONMENT = {"RECOLLECT_AGENT": "work"}' in script
+    assert {False} == {each["changed"] for each in again["files"]}
+    assert {} == install.files()
+
+
+def test_a_script_of_opencode_that_another_program_wrote_is_left_alone(install: Install) -> None:
+    file = install.home / PLUGIN.removeprefix("user/")
+    file.parent.mkdir(parents=True)
+    file.write_text("export const Mine = async () => ({})\n", encoding="utf-8")
+    refused = install("opencode", "--hooks")
+    install.well("opencode", "--undo")
+
+    assert (2, True) == (refused.returncode, "another program wrote it" in refused.stderr)
+    assert "export const Mine = async () => ({})\n" == file.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("agent", ["claude", "codex", "opencode"])
+def test_with_hooks_it_is_said_that_conversations_are_found_only_if_they_are_searched(
+    install: Install, agent: str
+) -> None:
+    alone = install(agent)
+    with_hooks = install(agent, "--hooks")
+    every = install("", "--hooks", "--yes")
+    searched = install(agent, "--hooks", RECOLLECT_SOURCES="memory,sessions")
+
+    offer = "`recollect config set sources memory,sessions`"
+    assert [False, True, False] == [offer in each.stderr for each in (alone, with_hooks, searched)]
+    assert "already set up" in every.stderr
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
+@pytest.mark.parametrize(
+    ("program", "context"),
+    [
+        ("""printf '{"block": "recalled: %s"}' "$*" """, ["recalled"]),
+        ("""printf '{"block": ""}'""", []),
+        ("echo broken; exit 1", []),
+        ("echo no JSON", []),
+    ],
+)
+def test_the_script_of_opencode_gives_what_is_recalled_to_a_compaction_and_never_fails(
+    install: Install, tmp_path: Path, program: str, context: list[str]
+) -> None:
+    stub = tmp_path / "stub"
+    stub.write_text(f"#!/bin/sh\n{program}\n", encoding="utf-8")
+    stub.chmod(0o755)
+    install.well("opencode", "--hooks")
+    script = (install.home / PLUGIN.removeprefix("user/")).read_text(encoding="utf-8")
+    installed = re.sub(r"COMMAND = .*", f'COMMAND = ["{stub}"]', script)
+    (tmp_path / "plugin.mjs").write_text(installed, encoding="utf-8")
+    messages = [
+        {"info": {"role": role}, "parts": [{"type": "text", "text": text}]}
+        for role, text in (("user", "-w is an option?"), ("assistant", "Yes."), ("user", "  "))
+    ]
+    driver = f"""
+        import {{ Recollect }} from "{tmp_path}/plugin.mjs"
+        const data = {json.dumps(messages)}
+        const client = {{ session: {{ messages: async () => ({{ data }}) }} }}
+        const output = {{ context: [] }}
+        await (await Recollect({{ client }}))["experimental.session.compacting"](
+            {{ sessionID: "s" }}, output)
+        console.log(JSON.stringify(output.context))
+    """
+    done = subprocess.run(
+        ["node", "--input-type=module", "-e", driver], capture_output=True, text=True, check=True
+    )
+
+    told = json.loads(done.stdout)
+    assert context == [each.partition(":")[0] for each in told]
+    assert [True] * len(told) == [
+        each.endswith("--budget 800 -- -w is an option?") for each in told
+    ]

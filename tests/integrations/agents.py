@@ -64,13 +64,13 @@ class Agents:
         )
 
     @contextmanager
-    def started(self, *command: str) -> Iterator[subprocess.Popen[str]]:
+    def started(self, *command: str, **more: str) -> Iterator[subprocess.Popen[str]]:
         """Run a program that does not end by itself."""
         with subprocess.Popen(
             command,
-            env=self.environ,
+            env={**self.environ, **more},
             cwd=self.workspace,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -112,8 +112,8 @@ class Agents:
             ended.cancel()
         assert 0 == running.returncode
 
-    def wait_for(self, running: subprocess.Popen[str], *, line_with: str) -> None:
-        """Wait until a program prints a line; it is ended if it never does."""
+    def wait_for(self, running: subprocess.Popen[str], *, line_with: str) -> str:
+        """Return a line that a program prints, once it does; it is ended if it never does."""
         assert running.stdout is not None
         printed: list[str] = []
         for line in running.stdout:
@@ -121,7 +121,7 @@ class Agents:
             if line_with in line:
                 # Whatever it prints from now on is taken, or it would wait for that.
                 threading.Thread(target=running.stdout.read, daemon=True).start()
-                return
+                return line
         pytest.fail("".join(printed))
 
     def recollect(self, *arguments: str) -> str:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tests.integrations.agents import ANSWER, QUESTION, RECOLLECT
 from tests.integrations.model import REPEATED
 
 if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
+
     from tests.integrations.agents import Agents
     from tests.integrations.model import Model
 
@@ -79,3 +82,59 @@ def test_the_plugin_can_be_installed_from_the_checkout(agents: Agents) -> None:
 
     assert ["recollect", "mcp"] == [server["command"], *server["args"]]
     assert "RECOLLECT_WORKSPACE" in server["env_vars"]
+
+
+class Server:
+    """The server of Codex that its programs talk to, in lines of JSON."""
+
+    def __init__(self, running: subprocess.Popen[str]) -> None:
+        self._running = running
+        self._asked = 0
+
+    def ask(self, method: str, **params: object) -> Any:
+        """Return the result of a method."""
+        assert self._running.stdin is not None
+        self._asked += 1
+        question = {"id": self._asked, "method": method, "params": params}
+        self._running.stdin.write(json.dumps(question) + "\n")
+        self._running.stdin.flush()
+        return self._next(lambda told: told.get("id") == self._asked)["result"]
+
+    def do(self, method: str, **params: object) -> None:
+        """Call a method that starts a turn, and wait for its end."""
+        self.ask(method, **params)
+        self._next(lambda told: told.get("method") == "turn/completed")
+
+    def trust_hooks(self, folder: Path) -> None:
+        """Trust all hooks that there are, as `/hooks` does."""
+        (listed,) = self.ask("hooks/list", cwds=[str(folder)])["data"]
+        trusted = {each["key"]: {"trusted_hash": each["currentHash"]} for each in listed["hooks"]}
+        edit = {"keyPath": "hooks.state", "value": trusted, "mergeStrategy": "upsert"}
+        self.ask("config/batchWrite", edits=[edit], reloadUserConfig=True)
+
+    def _next(self, is_wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        assert self._running.stdout is not None
+        lines = (json.loads(line) for line in self._running.stdout if line.startswith("{"))
+        return next(told for told in lines if is_wanted(told))
+
+
+def test_a_compacted_session_goes_on_with_what_was_said_before(
+    agents: Agents, model: Model
+) -> None:
+    told = "The hedgehog behind the boiler is called Marmalade. What does Marmalade eat?"
+    agents.write(".codex/config.toml", CONFIG.format(url=model.url))
+    agents.recollect("install", "codex", "--hooks")
+    with agents.started(*("codex", "app-server"), RECOLLECT_SOURCES="memory,sessions") as running:
+        server = Server(running)
+        server.ask("initialize", clientInfo={"name": "test", "version": "1"})
+        server.trust_hooks(agents.workspace)
+        access = {"approvalPolicy": "never", "sandbox": "danger-full-access"}
+        thread = server.ask("thread/start", cwd=str(agents.workspace), **access)["thread"]["id"]
+        server.do("turn/start", threadId=thread, input=[{"type": "text", "text": told}])
+        server.do("thread/compact/start", threadId=thread)
+        server.do("turn/start", threadId=thread, input=[{"type": "text", "text": "go on"}])
+
+    # After the summary of Codex, which says nothing.
+    continued = json.dumps(model.requests[-1]["input"]).rpartition("produced a summary")[2]
+    assert "sessions/codex/" in continued
+    assert "(User): The hedgehog behind the boiler is called Marmalade." in continued

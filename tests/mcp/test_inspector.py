@@ -50,7 +50,7 @@ def inspect(target: list[str], environ: Mapping[str, str], method: str, *options
 def test_it_finds_no_fault_with_the_tools(sample: Path, plain: Mapping[str, str]) -> None:
     listed = inspect(command(sample), plain, "tools/list", "--strict")
 
-    assert 5 == len(listed["tools"])
+    assert 6 == len(listed["tools"])
 
 
 def test_it_calls_tools(sample: Path, plain: Mapping[str, str]) -> None:
@@ -76,5 +76,5 @@ def test_it_is_served_over_http(sample: Path, plain: Mapping[str, str]) -> None:
             "--tool-arg", "query=release train",
         )  # fmt: skip
 
-    assert 7 == len(listed["tools"])
+    assert 8 == len(listed["tools"])
     assert found["structuredContent"]["results"]

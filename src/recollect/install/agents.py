@@ -6,6 +6,7 @@ the agent's PATH, which often differs from that of a terminal.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -107,6 +108,8 @@ class Syntax(StrEnum):
     TOML = "toml"
     MARKDOWN = "markdown"
     """Instructions to agents: the text between two marks is ours."""
+    SCRIPT = "script"
+    """A program that the agent runs: the whole file is ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +133,8 @@ class AgentFile:
     @property
     def has_hooks(self) -> bool:
         """Whether its entries are commands that the agent runs at the start of a turn."""
-        return any(entry.path[:1] == (HOOKS,) for entry in self.entries)
+        is_script = self.syntax is Syntax.SCRIPT
+        return is_script or any(entry.path[:1] == (HOOKS,) for entry in self.entries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +196,8 @@ class AgentProgram:
     """Further keys of the entry."""
     hooks: tuple[str, str] | None = None
     """Its file of hooks in the home and in a project, and the variable that moves the former."""
+    plugin: str | None = None
+    """Its script in a project that recalls at a compaction; your own is beside its user file."""
     default_scope: InstallScope = InstallScope.USER
     program: str = ""
     """The command that starts it, if it is not its name here."""
@@ -224,6 +230,10 @@ class AgentProgram:
             user = _in_home(*path.split("/"), moved_by=variable)(request)
             file = request.place(user=user, project=path)
             targets.append(AgentFile(file, Syntax.JSON, _hooks(launch)))
+        if self.plugin is not None and request.with_hooks:
+            user = self.user_file(request).parent / "plugins" / Path(self.plugin).name
+            file = request.place(user=user, project=self.plugin)
+            targets.append(AgentFile(file, Syntax.SCRIPT, (_script(launch),)))
         if self.instructions is not None:
             text = AgentEntry((), {"text": _INSTRUCTIONS})
             file = request.project / self.instructions
@@ -249,6 +259,14 @@ def _hooks(launch: Launch) -> tuple[AgentEntry, ...]:
         )
         for event, name, seconds in _HOOKS
     )
+
+
+def _script(launch: Launch) -> AgentEntry:
+    text = Path(__file__).with_name("opencode.js").read_text(encoding="utf-8")
+    command = json.dumps([*launch.program, "recall", "--json", *launch.options])
+    environ = json.dumps(dict(launch.environ))
+    text = text.replace('["the command"]', command).replace("MENT = {}", f"MENT = {environ}")
+    return AgentEntry((), {"text": text})
 
 
 def is_own_hook(element: object) -> bool:
@@ -372,6 +390,7 @@ AGENTS = {
             "Start a new session of OpenCode; `opencode mcp list` shows the server.",
             user_file=_opencode_file,
             project_file="opencode.json",
+            plugin=".opencode/plugins/recollect.js",
             servers=("mcp",),
             is_one_list=True,
             others={"type": "local"},

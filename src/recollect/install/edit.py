@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _BYTE_ORDER_MARK = "\ufeff"
 _BEGIN, _END = "<!-- recollect: begin -->", "<!-- recollect: end -->"
+_OWN_SCRIPT = "// Recollect: "
 _INDENT = re.compile(r"\n([ \t]+)\S")
 
 
@@ -30,6 +31,10 @@ def with_entries(text: str, target: AgentFile) -> str:
     """Return the text with the entries."""
     if target.syntax is Syntax.MARKDOWN:
         return _with_block(text, str(target.entries[0].value["text"]))
+    if target.syntax is Syntax.SCRIPT:
+        if text and not text.startswith(_OWN_SCRIPT):
+            raise ValueError("another program wrote it")
+        return str(target.entries[0].value["text"])
     if _has_all(text, target):
         return text
     tree = _read(text, target.syntax)
@@ -48,6 +53,8 @@ def without_entries(text: str, target: AgentFile) -> str:
         return text
     if target.syntax is Syntax.MARKDOWN:
         return _with_block(text, "")
+    if target.syntax is Syntax.SCRIPT:
+        return "" if text.startswith(_OWN_SCRIPT) else text
     tree = _read(text, target.syntax)
     is_changed = False
     for entry in target.entries:

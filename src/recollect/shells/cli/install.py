@@ -11,7 +11,7 @@ import click
 from recollect.errors import ConfigError, UsageError
 from recollect.shells.cli.output import confirm, write_lines
 from recollect.shells.cli.shared import SharedOptions, notify, print_remarks, shared_options
-from recollect.shells.render.shared import diff_lines
+from recollect.shells.render.shared import diff_lines, warning_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,7 +42,7 @@ _LINE_CHARS = 200  # some programs write their whole file on one line
     "with_hooks",
     default=False,
     help="With claude and codex: also recall at the start of sessions and turns, and after a "
-    "compaction.  [default: no-hooks]",
+    "compaction; with opencode, before one.  [default: no-hooks]",
 )
 @click.option("--yes", is_flag=True, help="Without AGENT: do not ask.")
 @shared_options
@@ -78,7 +78,7 @@ def install_command(
 
     every = AGENTS if scope != "project" else (PROJECT.name,)
     chosen = [installer_of(name) for name in ((agent_name,) if agent_name else every)]
-    if agent_name and with_hooks and chosen[0].agent.hooks is None:
+    if agent_name and with_hooks and not (chosen[0].agent.hooks or chosen[0].agent.plugin):
         raise UsageError(f"{chosen[0].agent.title} runs no hooks.", action="Leave out --hooks.")
     trouble = None if undo else wrong_folder(chosen[0].workspace)
     if trouble is not None:
@@ -87,6 +87,7 @@ def install_command(
         installed = chosen[0].run(undo=undo, write=not only_print)
         print_remarks(_remarks(installed))
         options.print(_json(installed), _text(installed))
+        _offer_sessions(options, [installed])
         return
     if scope != "project" and not undo:
         chosen = [each for each in chosen if each.is_here]
@@ -114,6 +115,7 @@ def _install_all(
     if write:
         chosen = {plan.agent.name for plan in plans}
         plans = [each.run(undo=undo) for each in installers if each.agent.name in chosen]
+    _offer_sessions(options, plans)
     if not plans:
         sentence = "Nothing to undo." if undo else "There is nothing to set up on this machine."
     elif not write:
@@ -123,6 +125,16 @@ def _install_all(
         steps.append("The same with --undo removes it again.")
         sentence = f"Removed from {titles}." if undo else "\n".join(steps)
     options.print({"agents": [_json(plan) for plan in plans]}, sentence)
+
+
+def _offer_sessions(options: SharedOptions, installed: Sequence[Installed]) -> None:
+    """Say what is missing for hooks to find again what was said before a compaction."""
+    from recollect.shells.cli.sessions import ENABLE  # noqa: PLC0415 - not needed for --help
+
+    has_hooks = any(each.hooks_file and not each.is_undo for each in installed)
+    if has_hooks and "sessions" not in options.setup(can_ask=False).config.sources:
+        sentence = "Hooks find notes and facts, but not what was said: that is not searched."
+        print_remarks(warning_lines(sentence, ENABLE))
 
 
 def _planned(installer: Installer, *, undo: bool) -> Installed | None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from recollect.reports import SessionStatus
     from recollect.shells.render.shared import Line
 
-_ENABLE = (
+ENABLE = (
     'Set sources = ["memory", "sessions"] in your settings:'
     " `recollect config set sources memory,sessions`."
 )
@@ -39,7 +39,7 @@ def list_sessions(options: SharedOptions) -> None:
     for each in failures:
         print_remarks(warning_lines(f"{each.path}: {each.reason}", each.action))
     if not is_searched:
-        print_remarks(warning_lines("Transcripts are not searched.", _ENABLE))
+        print_remarks(warning_lines("Transcripts are not searched.", ENABLE))
     options.print(
         {
             "searched": is_searched,
@@ -75,7 +75,7 @@ def import_sessions(options: SharedOptions, *, paths: tuple[str, ...]) -> None:
     lines = [(f"{len(imported)} imported{why}", ""), *((path, "dim") for path in imported)]
     options.print({"imported": imported}, lines)
     if imported and not is_searched:
-        print_remarks(warning_lines("They are not searched.", _ENABLE))
+        print_remarks(warning_lines("They are not searched.", ENABLE))
 
 
 @sessions_command.command("forget")
