@@ -95,6 +95,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "config show": (("--all",), (BAD,)),
     "doctor": ((), ("--verify",)),
     "eval": ((), (BAD,)),
+    "facts": ((),),
     "facts export": ((),),
     "facts forget": ((BAD,),),
     "facts list": ((), ("--category", BAD), ("--scope", BAD), ("--as-of", BAD)),
@@ -279,6 +280,7 @@ PAGES: dict[str, tuple[dict[str, str], ...]] = {
     "/api/timeline": ({},),
     "/api/map": ({},),
     "/api/tidy": ({},),
+    "/api/picture": ({"path": "boat.png", "note": NAME}, {"path": HOSTILE, "note": NAME}),
     "/api/related": ({"path": NAME}, {"path": HOSTILE}),
 }
 """Parameters with which each address is asked."""
