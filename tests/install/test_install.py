@@ -184,6 +184,14 @@ def test_what_a_user_added_to_the_entry_stays_when_it_is_renewed(install: Instal
     assert ["--agent", "main"] == entry["args"][-2:]
 
 
+def test_an_undo_shows_only_the_files_that_it_changes(install: Install) -> None:
+    install.well("claude")
+    said = install.well("claude", "--undo")
+
+    assert "+++ /dev/null" in said
+    assert "has no entry" not in said
+
+
 def test_undo_where_nothing_was_installed_changes_nothing(install: Install) -> None:
     before = given_files(install, "claude")
     said = install.well("claude", "--undo")

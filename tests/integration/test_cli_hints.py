@@ -13,7 +13,10 @@ from recollect import Memory
 from recollect.errors import DiskError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    Write = Callable[[str, str], Path]
 
 
 class Run(Protocol):
@@ -69,6 +72,24 @@ def test_a_folder_stands_for_what_is_in_it(run: Run, workspace: Path, path: str)
     answer = json.loads(run("search", "saw", "--path", path, "--json").stdout)
 
     assert ["memory/tools/saw.md"] == [hit["path"] for hit in answer["results"]]
+
+
+def test_what_is_nearly_right_names_what_may_be_meant(run: Run, write: Write) -> None:
+    write("memory/recipes/flan.md", "---\ntags: [sweet]\n---\nBake the flan slowly.\n")
+    write("memory/2020-01-02.md", "Baked a flan.\n")
+    run("index")
+    told = {
+        ("search", "flan", "--max", "1"): "Did you mean '--max-results'?",
+        ("search", "flan", "--path", "memory/recipe"): "Did you mean memory/recipes/?",
+        ("search", "flan", "--path", "zebra"): "No indexed file matches the path 'zebra'.\n",
+        ("get", "flan"): "Did you mean memory/recipes/flan.md?",
+        ("search", "flan", "--tag", "sweet", "--before", "2020-02-01"): (
+            "No note passes all filters; some do without before or tags."
+        ),
+    }
+
+    for arguments, hint in told.items():
+        assert hint in run(*arguments).stderr
 
 
 def test_how_a_question_was_read_is_said_before_what_was_found(

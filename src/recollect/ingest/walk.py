@@ -21,7 +21,7 @@ from recollect.ingest.note_files import FOLDER, NAME_A_FOLDER, Layout
 from recollect.records import dataclass
 from recollect.reports import Failure
 from recollect.text.confined import is_inside, read_inside
-from recollect.text.globs import IgnoreRules, matcher, matches
+from recollect.text.globs import IgnoreRules, matcher, matches, near_path
 from recollect.types import CURATED
 
 if TYPE_CHECKING:
@@ -297,7 +297,6 @@ def _joined(root: Path, *parts: str) -> Path:
 
 
 IGNORE_FILE = ".recollectignore"
-_LIKE = 0.8  # similarity of a path that may be meant
 _MAX_IGNORE_BYTES = 64 * 1024
 """Every file is compared with every line."""
 
@@ -353,11 +352,8 @@ def locate(path: str, *, workspace: Path, options: WalkOptions) -> Found:
             action="`recollect search` shows the paths that can be read; the setting `exclude` and "
             f"{IGNORE_FILE} leave files out.",
         )
-    from difflib import get_close_matches  # noqa: PLC0415 - only if a path is wrong
-
-    known = {each.path.casefold(): each.path for each in found}
-    near = get_close_matches(wanted.casefold(), known, n=1, cutoff=_LIKE)
-    raise missing(path, workspace=workspace, near=known[near[0]] if near else "")
+    near = near_path(wanted, (each.path for each in found))
+    raise missing(path, workspace=workspace, near=near)
 
 
 def missing(path: str, *, workspace: Path, near: str = "") -> NotFoundError:

@@ -6,11 +6,12 @@ What happened to the index before the search is told by who brought it up to dat
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from recollect.search.interpret import identifiers_in
 from recollect.search.respell import as_written
 from recollect.stores.base import SpaceTexts
+from recollect.text.globs import near_path
 from recollect.text.phrases import MAX_PHRASES
 from recollect.types import SourceKind
 
@@ -125,24 +126,37 @@ def empty_notices(
 
 
 def _empty_filters(scope: Scope, *, store: Store) -> Iterator[str]:
-    """Yield which filters leave nothing to search, each taken alone."""
-    everything = replace(
-        scope, source=None, since=None, before=None, path=None, tags=(), phrases=()
-    )
+    """Yield which filters leave nothing to search, each taken alone, or else together."""
+    scope = replace(scope, phrases=())
+    unset: dict[str, Any] = dict.fromkeys(("source", "since", "before", "path")) | {"tags": ()}
+    everything = replace(scope, **unset)
     sentences = {
         "path": f"No indexed file matches the path {scope.path!r}.",
         "source": f"Nothing is indexed from {scope.source}.",
         "since": f"Nothing is dated on or after {scope.since}.",
         "before": f"Nothing is dated before {scope.before}.",
     }
+    told = []
     for name, sentence in sentences.items():
         value = getattr(scope, name)
         if value is not None and not store.holds(replace(everything, **{name: value})):
-            yield sentence
+            told.append(sentence + (_near(value, store=store) if name == "path" else ""))
     for tag in scope.tags:
         if not store.holds(replace(everything, tags=(tag,))):
             kind, _, name = tag.name.rpartition(":")
-            yield f"No note has the {f'{kind} {name}' if kind else f'tag #{name}'}."
+            told.append(f"No note has the {f'{kind} {name}' if kind else f'tag #{name}'}.")
+    rest = [each for each in unset if store.holds(replace(scope, **{each: unset[each]}))]
+    if not told and rest and not store.holds(scope):
+        told.append(f"No note passes all filters; some do without {' or '.join(rest)}.")
+    yield from told
+
+
+def _near(named: str, *, store: Store) -> str:
+    """Return which path may be meant instead of one that no file has."""
+    paths = {path for source, path in store.known() if source is SourceKind.MEMORY}
+    folders = {f"{path.rpartition('/')[0]}/" for path in paths if "/" in path}
+    near = near_path(named, paths | folders)
+    return f" Did you mean {near}?" if near else ""
 
 
 def copy_notice(count: int) -> str:

@@ -25,6 +25,7 @@ _EVERYTHING_BELOW = ["**", "*"]
 _SIGN = re.compile(r"[*?[]")
 _NOTHING = re.compile(r"(?!)")
 _CACHED_PATTERNS = 256
+_LIKE = 0.8  # similarity of a path that may be meant
 
 
 def matches(path: str, pattern: str) -> bool:
@@ -188,3 +189,13 @@ def _as_glob(special: re.Match[str]) -> str:
     if special[2] not in _CLASSES:
         raise ValueError(f"[:{special[2]}:]")
     return f"[{_CLASSES[special[2]]}]"
+
+
+def near_path(named: str, paths: Iterable[str]) -> str:
+    """Return the path that is most like one that does not exist, whole or by its name; or ""."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only if a path is wrong
+
+    whole = {path.strip("/").casefold(): path for path in paths}
+    known = {path.rpartition("/")[2].removesuffix(".md"): whole[path] for path in whole} | whole
+    near = get_close_matches(named.strip("/").casefold(), known, n=1, cutoff=_LIKE)
+    return known[near[0]] if near else ""

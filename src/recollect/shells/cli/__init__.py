@@ -105,7 +105,7 @@ class LazyGroup(Group):
 @click.version_option(__version__, prog_name="recollect")
 @shared_options
 def cli(_options: SharedOptions) -> None:
-    """Search an AI agent's memory: Markdown notes, by keyword and by meaning together."""
+    """Search Markdown notes, for people and AI agents, by keyword and by meaning together."""
 
 
 def main() -> None:

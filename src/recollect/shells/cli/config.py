@@ -52,7 +52,7 @@ def show_settings(options: SharedOptions, *, key: str | None, everything: bool) 
 @config_command.command("path")
 @shared_options
 def show_paths(options: SharedOptions) -> None:
-    """Show where the settings files, the home, the index and the models are."""
+    """Show where the settings files, the home, the index and the cache are."""
     files = _files(options)
     places, problem = files.locate(), files.problem()
     print_remarks(_problem(problem))

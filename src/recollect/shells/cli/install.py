@@ -153,8 +153,9 @@ def _planned(installer: Installer, *, undo: bool) -> Installed | None:
 
 def _text(installed: Installed) -> Iterator[Line]:
     """Yield what was changed, file by file."""
+    is_undone = installed.is_undo and any(each.is_change for each in installed.files)
     for each in installed.files:
-        if not each.is_change:
+        if not (each.is_change or is_undone):
             state = "has no entry for Recollect" if installed.is_undo else "is already set up"
             yield f"{each.file}: {state}.", ""
         yield from diff_lines(each.diff, max_chars=_LINE_CHARS)

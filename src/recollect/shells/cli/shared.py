@@ -239,10 +239,13 @@ class TextCommand(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            if error.possibilities:
+            names = (name for each in self.params for name in each.opts)
+            begun = [name for name in names if name.startswith(error.option_name)]
+            if error.possibilities and not begun:
                 raise
-            reason = error.format_message().rstrip(".")
+            reason = error.message.rstrip(".")
             hint = "Write `--` before a text that starts with a dash."
+            hint = f"Did you mean {begun[0]!r}?" if begun else hint
             raise click.UsageError(f"{reason}. {hint}", error.ctx) from error
 
 
