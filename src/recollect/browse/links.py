@@ -21,7 +21,6 @@ _LINK = re.compile(
     r"\[\[(?P<name>[^\[\]|#^\n]{1,200})[^\[\]\n]{0,300}\]\]"
     r"|\]\((?P<path><[^<>\n]{1,300}>|[^()\s<>]{1,300})(?:[ \t][^()\n]{0,200})?\)"
 )
-_LIKE = 0.75  # how alike a name has to be to be suggested
 _ELSEWHERE = re.compile(r"[a-zA-Z][\w+.-]{1,20}:|//")
 """How the address of a page begins."""
 
@@ -38,13 +37,6 @@ class LinkTargets:
         places = places_of(target, source=source)
         named = self.names.get(_name(target))
         return next((each for each in places if each in self.paths), named)
-
-    def nearest(self, target: str) -> str | None:
-        """Return the path with the name that is most like a target."""
-        import difflib  # noqa: PLC0415 - only for a mistake
-
-        near = difflib.get_close_matches(_name(target), self.names, n=1, cutoff=_LIKE)
-        return self.names[near[0]] if near else None
 
 
 @dataclass(frozen=True, slots=True)

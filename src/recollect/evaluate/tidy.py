@@ -23,6 +23,7 @@ from recollect.search.duplicates import wording
 from recollect.search.interpret import term_question
 from recollect.stores.base import published_in
 from recollect.text.claims import contradict
+from recollect.text.globs import near_path
 from recollect.types import CURATED, ChunkKey, Scope, SearchRequest, SourceKind
 
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ def _links(memory: MemoryParts, notes: dict[str, list[Chunk]]) -> Iterator[Findi
     for place, (path, line, target) in enumerate(graph.dead):
         places = places_of(target, source=path)
         if folder is None or not any(os.path.lexists(folder / each) for each in places):
-            near = graph.targets.nearest(target) if place < _MOST_COMPARED else None
+            near = near_path(target, graph.targets.paths) if place < _MOST_COMPARED else ""
             reason = f"links to {target!r}, which does not exist"
             hint = f"Did you mean {near}? Correct the link" if near else "Correct the link"
             yield _edit("dead-link", path, reason, line=line, hint=hint)
