@@ -166,7 +166,7 @@ bench-peers:
 	PYTHON=$(PYTHON) sh bench/speed/peers.sh
 
 screenshots: $(TESTED)
-	REQUIRE_BROWSER=1 TAKE_SCREENSHOTS=1 $(BIN)/pytest tests/web
+	REQUIRE_BROWSER=1 TAKE_SCREENSHOTS=1 $(BIN)/pytest -n0 tests/web/test_pictures.py
 
 # Keeps the versions in the locks as far as pyproject.toml allows; UPGRADE=--upgrade takes the newest.
 COMPILE = $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-package recollect-memory-search-models $(UPGRADE)

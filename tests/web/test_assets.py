@@ -6,9 +6,12 @@ import re
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from tests.web.shown import MARK, shown_digest
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+TAKEN_ANEW = "the page or the sample has changed since its pictures were taken: `make screenshots`"
 FOLDER = files("recollect.shells") / "web"
 TEXTS = {file.name: file.read_text(encoding="utf-8") for file in FOLDER.iterdir()}
 MODULES = sorted(name for name in TEXTS if name.endswith(".js"))
@@ -58,6 +61,10 @@ def test_text_never_becomes_markup_or_code() -> None:
 
 def test_every_module_says_what_it_is_for() -> None:
     assert [] == [name for name in MODULES if not TEXTS[name].startswith("// ")]
+
+
+def test_the_pictures_show_the_page_as_it_is() -> None:
+    assert shown_digest() == MARK.read_text(encoding="utf-8").strip(), TAKEN_ANEW
 
 
 def test_the_whole_page_is_small() -> None:

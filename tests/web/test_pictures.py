@@ -1,4 +1,4 @@
-"""Pictures for docs/web.md, made on request: TAKE_SCREENSHOTS=1 writes them anew."""
+"""Pictures for docs/web.md, made on request: `make screenshots` writes them anew."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
+from tests.support.waiting import wait_until
 from tests.web import vault
 from tests.web.serving import private_environ, served
+from tests.web.shown import IMAGES, MARK, shown_digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,7 +26,6 @@ pytestmark = [
     ),
 ]
 
-IMAGES = vault.ROOT / "docs" / "images"
 MOST_BYTES = 150_000
 
 
@@ -39,6 +40,7 @@ def shown_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     vault.add_past(workspace, environ=environ)
     for language in ("ja", "zh"):  # machines that take pictures seldom have the fonts
         shutil.rmtree(workspace / "memory" / language)
+    vault.add_years(workspace)
     with served(workspace, environ) as server:
         server.wait_until_synced()
         yield server
@@ -62,7 +64,7 @@ def test_home(opened: Callable[..., Tab], shown_server: Server) -> None:
 def test_search(opened: Callable[..., Tab], shown_server: Server) -> None:
     tab = opened(shown_server, height=800, reduced_motion="reduce")
     for _ in range(2):  # the first question loads the model
-        tab.open("search", q="how do we keep backups safe")
+        tab.open("search", q="what went wrong with the certificate")
         tab.page.reload()
         tab.settled()
     tab.find(".why summary").nth(1).click()
@@ -70,22 +72,34 @@ def test_search(opened: Callable[..., Tab], shown_server: Server) -> None:
     take(tab, "search")
 
 
-def test_file(opened: Callable[..., Tab], shown_server: Server) -> None:
-    tab = opened(shown_server, height=640)
-    tab.open("file", path="memory/2026-09-15.md", **{"from": 7, "to": 13})
+def test_notes(opened: Callable[..., Tab], shown_server: Server) -> None:
+    tab = opened(shown_server, height=760)
+    tab.open("notes")
     tab.find("main").focus()
+    take(tab, "notes")
+
+
+def test_file(opened: Callable[..., Tab], shown_server: Server) -> None:
+    tab = opened(shown_server, height=760, reduced_motion="reduce")
+    tab.open("search", q="how long do we keep backups of the notes")
+    tab.hits.filter(has_text="What is copied").click()
+    expect(tab.find("article .is-hit").first).to_be_visible()
+    tab.settled()
+    expect(tab.find(".related")).to_contain_text("Related notes")
+    tab.page.mouse.move(0, 0)
     take(tab, "file")
 
 
 def test_timeline(opened: Callable[..., Tab], shown_server: Server) -> None:
     tab = opened(shown_server, height=760)
     tab.open("timeline", day="2026-09-17")
+    tab.page.evaluate("scrollTo(0, 0)")
     take(tab, "timeline")
 
 
 def test_map(opened: Callable[..., Tab], shown_server: Server) -> None:
     tab = opened(shown_server, height=800)
-    tab.open("map", colour="folder")
+    tab.open("map")
     take(tab, "map")
 
 
@@ -98,13 +112,20 @@ def test_facts(opened: Callable[..., Tab], shown_server: Server) -> None:
 
 
 def test_health(opened: Callable[..., Tab], shown_server: Server) -> None:
-    (shown_server.workspace / "memory" / "scan.md").write_bytes(vault.BROKEN)
-    tab = opened(shown_server, height=620)
+    broken, plan = (shown_server.workspace / "memory" / name for name in ("scan.md", "plan.md"))
+    broken.write_bytes(vault.BROKEN)
+    plan.write_text("# Plan\n\nThe beds are drawn in [[greenhose]].\n", encoding="utf-8")
+    tab = opened(shown_server, height=1000)
     tab.open("health")
     tab.page.get_by_role("button", name="Sync now").click()
     expect(tab.find(".note.warn")).to_be_visible()
     expect(tab.page.get_by_role("button", name="Sync now")).to_be_enabled()
+    tab.page.get_by_role("button", name="Look through the notes").click()
+    expect(tab.find(".care li").first).to_be_visible()
     take(tab, "health")
+    for each in (broken, plan):
+        each.unlink()
+    wait_until(lambda: not any(shown_server.ask("/api/status")["stale"].values()))
 
 
 def test_phone(opened: Callable[..., Tab], shown_server: Server) -> None:
@@ -115,3 +136,7 @@ def test_phone(opened: Callable[..., Tab], shown_server: Server) -> None:
         tab = opened(shown_server, width=360, height=720, device_scale_factor=1.5, scheme=scheme)
         tab.open("search", **params)
         take(tab, name)
+
+
+def test_the_pictures_say_which_page_they_show() -> None:
+    MARK.write_text(f"{shown_digest()}\n", encoding="utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import shutil
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
@@ -196,6 +197,15 @@ def add_past(workspace: Path, *, environ: Mapping[str, str]) -> None:
         for text, day, about in said:
             since = datetime.combine(day, time(), tzinfo=UTC)
             memory.facts.remember(text, valid_from=since, **about)  # type: ignore[arg-type]
+
+
+def add_years(workspace: Path) -> None:
+    """Give the files of undated notes times as years of writing would have left them."""
+    start = datetime(2026, 1, 10, 9, tzinfo=UTC)
+    files = sorted((workspace / "memory").rglob("*.md"))
+    for number, file in enumerate([*files, workspace / "MEMORY.md", workspace / "USER.md"]):
+        moment = (start + timedelta(days=4 * number)).timestamp()
+        os.utime(file, (moment, moment))
 
 
 def write_hostile(workspace: Path) -> None:

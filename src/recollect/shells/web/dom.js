@@ -81,7 +81,7 @@ export function remarks({ degraded, notices = [] }) {
 }
 
 // `Text in backticks` is a command.
-function commands(sentence) {
+export function commands(sentence) {
   return sentence.split("`").map((part, place) => (place % 2 ? h("code", {}, part) : part));
 }
 

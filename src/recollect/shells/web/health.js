@@ -4,7 +4,7 @@
 import { copyButton } from "./actions.js";
 import { latestOnly, request } from "./api.js";
 import { fileLink, link } from "./address.js";
-import { announce, count, failureNote, h, note, size, tag, waiting } from "./dom.js";
+import { announce, commands, count, failureNote, h, note, size, tag, waiting } from "./dom.js";
 import { plain, reveal } from "./text.js";
 
 export const title = "Health";
@@ -110,7 +110,7 @@ function showCare(care) {
       const kinds = [...new Set(findings.map(({ kind }) => kind))];
       outcome.replaceChildren(h("p", { class: "summary numbers" }, said),
         ...kinds.map((kind) => foundOf(kind, findings.filter((each) => each.kind === kind))),
-        ...notices.map((sentence) => h("p", { class: "soft" }, plain(sentence))));
+        ...notices.map((sentence) => h("p", { class: "soft" }, commands(sentence))));
       announce(said);
     } catch (error) {
       outcome.replaceChildren(failureNote(error));
