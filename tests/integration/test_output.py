@@ -282,6 +282,7 @@ PAGES: dict[str, tuple[dict[str, str], ...]] = {
     "/api/tidy": ({},),
     "/api/picture": ({"path": "boat.png", "note": NAME}, {"path": HOSTILE, "note": NAME}),
     "/api/related": ({"path": NAME}, {"path": HOSTILE}),
+    "/api/picture": ({"path": f"{BAD}.png"}, {"path": "a.png", "note": HOSTILE}),
 }
 """Parameters with which each address is asked."""
 
