@@ -1,8 +1,7 @@
 """MemoryParts: the parts of a memory around an open store, and what is done with them.
 
-Here settings, stores, providers and stages meet. Our own programs use it; others use `Memory`,
-which has one. What a plain search does not need is imported by the method that needs it: a command
-starts faster.
+Only our own programs use it. What a plain search does not need is imported by the method that needs
+it: a command starts faster.
 """
 
 from __future__ import annotations
@@ -128,11 +127,10 @@ class MemoryParts:
     ) -> None:
         """Compose the parts around an open store.
 
-        `text_of` returns the stored path and the text of a document, `changes` what differs after a
-        change of a file, or None if that is unknown. A memory without files has no `folder`. Its
-        `purpose` is what other processes call this one. `models` are those of another memory, which
-        closes them. `others` open the memories that are searched with this one, by their names, or
-        raise a RecollectError.
+        `text_of` returns the stored path and text of a document, `changes` what differs after a
+        change of a file, None if unknown. A memory without files has no `folder`. Other processes
+        show `purpose` while this one writes. `models` belong to another memory, which closes them.
+        `others` open the memories that are searched with this one, or raise a RecollectError.
         """
         config = setup.config
         self.setup = setup
@@ -194,10 +192,7 @@ class MemoryParts:
 
     @cached_property
     def facts(self) -> FactBook:
-        """The facts of this memory; those of a worktree are kept in the main checkout.
-
-        Unless it has a ledger: then facts are part of what is committed on each branch.
-        """
+        """The facts, of a worktree without a ledger those of the main checkout."""
         if self._main and self.folder and not (self.folder / FACTS_FOLDER).exists():
             return self._others[self._main]().facts
         from recollect.facts.book import FactBook
@@ -291,10 +286,7 @@ class MemoryParts:
     def finish_search(
         self, started: StartedSearch, embedded: EmbeddedSearch | Degradation
     ) -> Results:
-        """Do the last step, also in another memory of the same index.
-
-        A Degradation says why the second step is not waited for any longer.
-        """
+        """Do the last step; a Degradation says why the second step is not waited for any longer."""
         results = self._finish(started, embedded)
         if not started.others:
             return results
@@ -414,10 +406,7 @@ class MemoryParts:
     @synchronized
     @rebuilds
     def status(self, *, deep: bool = False) -> Status:
-        """Return what is indexed, which provider embeds it, and what is stale.
-
-        `deep` also embeds one text, to see that the provider really works.
-        """
+        """Return what is indexed, how, and what is stale; `deep` embeds a text to try it."""
         from recollect.browse.recall import costs_in
         from recollect.ingest.documents import find_staleness
         from recollect.ingest.lease import at_work

@@ -1,7 +1,4 @@
-"""What commands report: the results of a sync, a status, a verification, an overview.
-
-They know nothing of how they are shown.
-"""
+"""What commands report: the results of a sync, a status, a verification, an overview."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The JSON of a record: its fields in camelCase, without `is_`. A class says where it differs.
-
-Every shell answers with it, and the description of the HTTP API is derived from the same classes.
-"""
+"""The JSON of a record: its fields in camelCase, without `is_`. A class says where it differs."""
 
 from __future__ import annotations
 

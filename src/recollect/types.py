@@ -1,7 +1,4 @@
-"""The records that travel between stages: frozen, typed, with no behaviour beyond their own shape.
-
-They know nothing of files, SQL, models or settings.
-"""
+"""The records that travel between stages: frozen, typed, without files, SQL, models or settings."""
 
 from __future__ import annotations
 
@@ -135,10 +132,7 @@ def digest_of(content: bytes) -> str:
 
 
 def media_digest(label: str, content_digest: str) -> str:
-    """Return the digest of a media file and its label, which are embedded together.
-
-    No text contains a NUL, so no text has the digest of a file.
-    """
+    """Return the digest of a media file and its label: with a NUL, so that no text shares it."""
     return digest_of(f"{content_digest}\0{label}".encode("utf-8", "surrogatepass"))
 
 
@@ -205,10 +199,7 @@ GLOBAL = "global"
 
 @dataclass(frozen=True, slots=True)
 class FactMark:
-    """What a store has to know of a fact: who may see it, and when it holds.
-
-    A note that expires has one as well.
-    """
+    """What a store knows of a fact, or a note that expires: who may see it, and when it holds."""
 
     shape = Shape({"since": "validFrom", "until": "validUntil"}, null="superseded_by")
     id: str

@@ -1,8 +1,7 @@
-"""Finds the checkouts of one git repository: its worktrees, and where a checkout was before.
+"""Finds the checkouts of one git repository, without running git.
 
-Git itself is not run. Threat: what a stranger's folder calls its repository is the user's other
-one, whose memory it would join. So a worktree counts only if the folder of the repository names it
-back, and no link is followed to the repository.
+Threat: what a stranger's folder calls its repository is the user's other one, whose memory it would
+join. So that repository must name the worktree back, and no link is followed to it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Edits TOML files that a person keeps: the values named change, and nothing else moves.
-
-After an edit, what was meant is compared with what a TOML reader sees. If they differ, nothing is
-written.
-"""
+"""Edits TOML files that a person keeps: the values named change, and nothing else moves."""
 
 from __future__ import annotations
 
@@ -50,10 +46,9 @@ def write_settings(
 ) -> str:
     """Set settings in a file, or remove those whose value is None; return the diff.
 
-    `check` is called with the new text and may raise. `inside` is the workspace, if the file is
-    its own: it is then shared with that folder, may not lead out of it, and is removed if nothing
-    is left in it; any other is for its owner only, as it may hold keys. A ConfigError leaves the
-    file unchanged.
+    `check` may raise on the new text. A file `inside` the workspace may not lead out of it and is
+    removed once empty; any other is for its owner only, as it may hold keys. A ConfigError
+    leaves the file unchanged.
     """
     try:
         before = settings_text(file, inside=inside) if file.exists() else ""
@@ -114,11 +109,9 @@ def writable(checked: object, *, given: object) -> Value:
 def edit_toml(
     text: str, changes: Mapping[Names, object], *, spelling: Callable[[str], str] = str
 ) -> str:
-    """Return TOML text with values set, or removed where they are None.
+    """Return TOML text with values set, or removed where they are None; a ValueError if it cannot.
 
-    A value goes to the end of its table if that exists, else with dotted keys above the first
-    table. A mapping is merged into its table, or appended to the text as a new one. `spelling`
-    makes keys alike. A ValueError says that this cannot be done.
+    A mapping is merged into its table, or appended as a new one. `spelling` makes keys alike.
     """
     expected = _expected(dict(flatten(tomllib.loads(text), spelling)), changes)
     try:

@@ -1,7 +1,4 @@
-"""Shows and changes settings: what applies and where it was set, and the files to set it in.
-
-Nothing here opens the index, so wrong settings can be inspected and corrected.
-"""
+"""Shows and changes settings without opening the index, so that wrong ones can be corrected."""
 
 from __future__ import annotations
 
@@ -126,11 +123,7 @@ class SettingsFiles:
     def change(
         self, key: str, value: str | None, *, in_user_file: bool | None = None
     ) -> SettingChange:
-        """Set a setting in the workspace's file or the user's; None removes it.
-
-        By default it is the workspace's file, unless the user's sets it already, which wins, or
-        only the user's may. A ConfigError leaves the file unchanged.
-        """
+        """Set a setting in the workspace's file or the user's (where it wins); None removes it."""
         name, written = canonical(key), None
         if in_user_file is None:
             in_user_file = self._belongs_to_user(name)

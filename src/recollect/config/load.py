@@ -1,8 +1,6 @@
-"""Reads the settings of a workspace and composes its Config.
+"""Composes the Config of a workspace: defaults, its file, the user's, environment, arguments.
 
-The layers are defaults, the workspace's file, the user's file, environment and arguments. Later
-ones win. The workspace's file may set only what is safe, because the folder may come from a
-stranger. What is wrong with a setting is a ConfigError, with a folder a WorkspaceError.
+The workspace's file may set only what is safe, because the folder may come from a stranger.
 """
 
 from __future__ import annotations
@@ -172,10 +170,7 @@ class Setup:
         return replace(self, agent=agent, named_agent=agent)
 
     def others(self) -> dict[str, Callable[[], Setup]]:
-        """Return what opens each memory that is searched with this one, by its name.
-
-        That is its folder as it is shown: the paths of what is found there start with it.
-        """
+        """Return what opens each memory that is searched with this one, by its folder."""
         home, main = self.places.user, self.checkout.main
         found: dict[str, Callable[[], Setup]] = {}
         if self.is_other:
@@ -357,8 +352,7 @@ def _check_project(layer: Mapping[str, object], path: Path, *, user_file: Path) 
 def _check_paths(key: str, value: object, file: str) -> None:
     """Refuse paths in a workspace's own file that lead out of it, or that take too long.
 
-    What is checked is the parsed value, so no form of writing it gets around. Whether a link
-    leads out is decided where it is followed, in `walk`.
+    Parsed values are checked, however they are written; links are decided on in `walk`.
     """
     named = value if isinstance(value, tuple) else ()
     if len(named) > _MAX_PROJECT_PATHS:

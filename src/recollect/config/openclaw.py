@@ -1,8 +1,7 @@
-"""Maps OpenClaw's memory settings to ours: a table of keys, the provider, paths and transcripts.
+"""Maps OpenClaw's memory settings to ours; every other key is listed as not carried over.
 
-Every other key is listed as not carried over. Variables are not looked up: `${NAME}` in the file
-stays `${NAME}`. No value that may be a secret gets into a record, and every value that is carried
-over has passed our validation.
+`${NAME}` stays `${NAME}`, no value that may be a secret gets into a record, and every value that is
+carried over has passed our validation.
 """
 
 from __future__ import annotations

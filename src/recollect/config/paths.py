@@ -1,7 +1,4 @@
-"""Finds the workspace, the home with its indexes, and the user's settings.
-
-A folder that cannot be used is a WorkspaceError, an agent's id or a home a ConfigError.
-"""
+"""Finds the workspace, the home with its indexes, and the user's settings."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Cases: questions with the places that answer them, and the JSON Lines file that holds them.
 
-The reader is strict about names and values but accepts a place as a path, "path:10-24", a citation
-"path#L10-L24", or an object with lines and grade.
+A place is a path, "path:10-24", a citation "path#L10-L24", or an object with lines and grade.
 """
 
 from __future__ import annotations
@@ -145,10 +144,7 @@ def read_cases(file: Path, *, workspace: Path | None = None) -> tuple[Case, ...]
 
 
 def unfindable(cases: Sequence[Case], *, memory: Memory, file: Path) -> Iterator[str]:
-    """Yield a warning for every expected place that no search of this memory can find.
-
-    The file is not indexed, or the lines are past its end.
-    """
+    """Yield a warning for every expected place that is not indexed or past the end of its file."""
     indexed = memory.paths()
 
     @cache

@@ -1,9 +1,8 @@
 """Metrics of one answer, and how far a mean over many answers can be trusted.
 
-Metrics count expected places: a place is found by the first hit that overlaps it, and one hit may
-find several. Means come with percentile intervals of resampled means (Efron 1979). Two ways of
-searching are compared on the same questions, so their difference is resampled per question: that
-paired interval is much narrower than the two separate intervals suggest.
+A place is found by the first hit that overlaps it; one hit may find several. Means come with
+percentile intervals of resampled means (Efron 1979). Two ways of searching are compared per
+question: that paired interval is much narrower than the two separate ones suggest.
 """
 
 from __future__ import annotations
@@ -58,10 +57,7 @@ class Interval:
 
 
 def ranks_of(expected: Sequence[Expected], hits: Sequence[Hit]) -> tuple[int | None, ...]:
-    """Return for each expected place the 1-based rank of the first hit that overlaps it.
-
-    A place that is listed with a hit because it says the same is found by it.
-    """
+    """Return the 1-based rank of the first hit, or a copy with it, that overlaps each place."""
     ranked: list[tuple[int, tuple[Hit | Repeat, ...]]] = [
         (rank, (hit, *hit.also_in)) for rank, hit in enumerate(hits, start=1)
     ]

@@ -164,10 +164,9 @@ def evaluate(  # noqa: PLR0913 - what to ask, of which memory, and how
     k: int | None = None,
     progress: Progress = silent,
 ) -> Evaluation:
-    """Search the index as it is for every case; call `sync` first if files may have changed.
+    """Search the index as it is for every case, from `file`; `sync` first if files may differ.
 
-    `file` is where the cases come from. `compare` also tries the other fusions, and each leg alone.
-    `k` is the number of hits that count; None is the setting `max_results`.
+    `compare` also tries the other fusions, and each leg alone. `k` hits count; None: `max_results`.
     """
     depth = memory.config.search.max_results if k is None else k
     variants = variants_of(memory)[: None if compare else 1]

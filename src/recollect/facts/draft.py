@@ -1,8 +1,7 @@
 """Draft: changes to the ledger, collected in memory to be written together.
 
-The functions below it apply one change each: remember, supersede, restore, forget, prune.
-Call them inside `Ledger.edit`: then two processes that state the same fact at once store it once.
-`FactBook` documents the errors. Nothing here knows files or a clock.
+Called inside `Ledger.edit`, two processes that state the same fact at once store it once.
+`FactBook` documents the errors.
 """
 
 from __future__ import annotations
@@ -142,8 +141,7 @@ class Draft:
     def texts(self) -> dict[str, str]:
         """Return the new text of every changed file: first additions, last removals.
 
-        If the process dies in between, all of it counts as done or nothing does: a successor names
-        what it supersedes, so its own line decides.
+        If the process dies in between, the successor's line decides, which names the old fact.
         """
         added: dict[str, list[Fact]] = {}
         for fact_id, name in self._added.items():
@@ -274,10 +272,7 @@ def restore(draft: Draft, fact_id: str) -> RestoreReport:
 
 
 def _resumed(fact: Fact, *, after: Fact | None) -> Fact:
-    """Return a fact that is valid again because its successor no longer is.
-
-    An end before its successor began is the fact's own and stays.
-    """
+    """Return a fact that is valid again; an end before its successor began is its own and stays."""
     end = fact.valid_until
     if after is not None and end is not None:
         limit = _end_by(fact, after)

@@ -3,15 +3,10 @@
     - Ada prefers dark mode <!-- f-06e5p3v8m1q0z entity=Ada key=theme value=dark by=owner -->
     - ~~Ada prefers light mode~~ <!-- f-06e5p3v8m1q0y superseded-by=f-06e5p3v8m1q0z by=owner -->
 
-The text comes first, because people read it. The record is a comment on the same line, so that
-moving, deleting or copying the line affects both, and a change is one line of a diff. Line breaks,
-invisible characters, `<!--` and the like are written as HTML references (`&#10;`), which Markdown
-renders as the character.
+The record is a comment on the line, so that moving, deleting or copying the line affects both. What
+could end line or comment is written as an HTML reference (`&#10;`), which Markdown renders.
 
-A line of JSON has the same attributes by their JSON names. Importing is strict: one wrong line
-rejects all of them, because half an import is worse than none.
-
-This module knows one entry, not the file around it.
+Importing JSON is strict: one wrong line rejects all, because half an import is worse than none.
 """
 
 from __future__ import annotations
@@ -128,10 +123,7 @@ def parse_entry(raw: str, *, category: str, derive: Callable[[str], str]) -> Ent
 
 
 def plain_entry(raw: str, *, category: str, derive: Callable[[str], str]) -> Entry | None:
-    """Return what a bullet with a broken record says, without its details.
-
-    None if that is unknown, or if the record may have limited who sees it, or when.
-    """
+    """Return what a bullet with a broken record says; None if that record may have limited it."""
     begin = BULLET.match(raw)
     shown = raw[begin.end() if begin else 0 :]
     broken = _REMAINS.search(shown)

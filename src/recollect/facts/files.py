@@ -1,8 +1,5 @@
 """Where the files of the ledger are: in a folder of the workspace, or pushed documents in a store.
 
-Both answer the same questions: which files hold facts, whether they changed, what is in them. What
-the facts are is for `ledger`.
-
 Threat: a folder that came from elsewhere is a link out of the workspace, or has a link in place of
 a file. Following it would take in a stranger's file as facts, so such links are refused.
 """
@@ -94,10 +91,7 @@ class FolderFiles:
             ) from error
 
     def versions(self) -> dict[str, Version]:
-        """Return size, time and inode of each file that holds facts, and of FORGOTTEN, by name.
-
-        A file that is replaced or rewritten gets others. Nothing is read.
-        """
+        """Return size, time and inode of each file, by name, without reading any."""
         found: dict[str, Version] = {}
         names = list[str]()
         with suppress(FileNotFoundError, NotADirectoryError):
@@ -110,10 +104,7 @@ class FolderFiles:
         return found
 
     def strays(self) -> dict[str, tuple[str, str]]:
-        """Return the Markdown files that are not read, why, and what to do about it.
-
-        They are in subfolders, or have names that are not text.
-        """
+        """Return the Markdown files that are not read, why, and what to do about it."""
         found: dict[str, tuple[str, str]] = {}
         for folder, folders, names in os.walk(self.folder):
             folders[:] = [name for name in folders if name[0] != "."]
@@ -289,7 +280,7 @@ def _is_locked(descriptor: int) -> bool:
 def lock(file: Path, *, wait_seconds: float) -> Iterator[None]:
     """Lock a file, creating it if missing; the system releases the lock if the process dies.
 
-    The file is never deleted: a process waiting for it would then lock a file nobody else sees.
+    It is never deleted: a process waiting for it would then lock a file nobody else sees.
     """
     descriptor = os.open(file, _LOCK_FLAGS, 0o666)
     until = time.monotonic() + wait_seconds

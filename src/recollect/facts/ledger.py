@@ -1,12 +1,10 @@
 """Ledger: the facts of a memory as Markdown files that people can read, edit and version.
 
 A fact goes to the file of its category (`preference.md`, then `preference-2.md` after a thousand)
-and never moves: files cover one subject, are short enough to read, and a change is one line of one
-file. Superseded facts stay where they are, struck out.
+and never moves. Superseded facts stay where they are, struck out.
 
-Programs write one at a time, under a lock, based on what they read while holding it. Reading needs
-no lock, because files are replaced in one step. A person's editor takes no lock: if a file changed
-since it was read, the edit is repeated on its new content.
+Programs write one at a time, under a lock. Reading needs none, because files are replaced in one
+step. A person's editor takes no lock: if a file changed since it was read, the edit is repeated.
 """
 
 from __future__ import annotations
@@ -64,10 +62,7 @@ class Ledger:
         return self._load()[0]
 
     def edit(self, work: Callable[[Draft], Outcome]) -> Outcome:
-        """Change facts: all changes are written, or none.
-
-        `work` applies them to the draft; it is called again if a file changed meanwhile.
-        """
+        """Write all changes of `work`, or none; it is called again if a file changed meanwhile."""
         self._files.check()
         with self._files.locked():
             self._finish_forgetting()
@@ -83,10 +78,7 @@ class Ledger:
         )
 
     def _load(self) -> tuple[LedgerState, Mapping[str, _Content]]:
-        """Read all files, ordered by name, as they were at one moment.
-
-        If they keep changing, each is read as it was at its own moment.
-        """
+        """Read all files as they were at one moment, or each at its own if they keep changing."""
         before = self._files.versions()
         for _ in range(_TRIES):
             contents: dict[str, _Content] = {}

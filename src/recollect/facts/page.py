@@ -1,11 +1,8 @@
 """One file of the ledger: which of its lines are facts, and its text with some of them changed.
 
-Bullets are facts. Headings, code, front matter and commented-out lines stay unchanged, line ends
-included. So does other text, but searches do not find it, so it is reported. A fence or comment
-that never closes is taken to end where it began, so that one typo cannot hide the facts below. Of
-a merge conflict both sides are read.
-
-This module knows texts, not files.
+Bullets are facts. All else stays unchanged, line ends included; text that searches do not find is
+reported. A fence or comment that never closes is taken to end where it began, so that one typo
+cannot hide the facts below. Of a merge conflict both sides are read.
 """
 
 from __future__ import annotations
@@ -153,10 +150,7 @@ def visible_text(name: str, text: str, *, scopes: Iterable[str]) -> str:
 
 
 def edited(page: Page, *, changed: Mapping[int, Fact | None], added: Sequence[Fact]) -> str:
-    """Return the text with some entries changed or added; all other lines stay.
-
-    `changed` has the new facts by the first line of their entry; None removes the entry.
-    """
+    """Return the text with entries `changed` by their first lines, None to remove, and added."""
     lines = list(page.lines)
     first = lines[0] if lines else ""
     ending = next((end for end in ("\r\n", "\n", "\r") if first.endswith(end)), "\n")

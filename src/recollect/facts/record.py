@@ -1,15 +1,11 @@
 """Fact: one short statement with its subject, its scope, its time span and its provenance.
 
-Also the ids of facts, their lifetimes, and the text forms of categories, tags and moments. This
-module does not know files. Every Fact that exists is valid.
-
 An id is `f-` and 13 characters of Crockford's base 32, which has no letters that look like digits:
 42 bits of milliseconds, so that ids sort by age until the year 2109, then 23 random bits. If two
 processes mint the same id, the ledger, which sees both, gives one of them the next.
 
-A decay class gives a lifetime; a fact carries the moment at which it expires. The words that decide
-the class of an extracted fact are those of openclaw-hybrid-memory, in its order. A fact that was
-stated on purpose lasts: a rule that is valid for years may mention a sprint.
+The words that decide the decay class of an extracted fact are those of openclaw-hybrid-memory, in
+its order. A fact that was stated on purpose lasts: a rule for years may mention a sprint.
 """
 
 from __future__ import annotations

@@ -15,11 +15,8 @@ The rules, in order; the first match decides:
    sure, or if it is extracted: its file says it anyway. An explicit fact for which that is only
    likely is added, and the other one is named as its duplicate.
 
-Scopes are compared as a whole: a fact of one user never contradicts a fact of another.
-
-Facts of different scopes never say the same. Words decide whether facts of one scope do
-(`text/claims.py`); docs/decisions/facts.md has the numbers. Facts with the same words in the same
-order are sure; all others are likely, and a person decides.
+Facts of different scopes never contradict each other nor say the same. The same words in the same
+order are sure, all others likely (`text/claims.py`, numbers in docs/decisions/facts.md).
 """
 
 from __future__ import annotations
@@ -79,10 +76,7 @@ def decide(
     now: datetime,
     forgotten: frozenset[str] = frozenset(),
 ) -> Decision:
-    """Decide what to do with a new fact, by the rules above.
-
-    `forgotten` has digests of texts that extraction must not store again.
-    """
+    """Decide by the rules above; `forgotten` has digests that extraction must not store again."""
     if fact.supersedes:
         ends = [chain(facts, old_id)[-1] for old_id in fact.supersedes]
         others = tuple({each.id: each for each in ends}.values())

@@ -37,10 +37,7 @@ def parse_scope(text: str) -> str:
 
 
 def is_visible(scope: str, *, scopes: frozenset[str] | None) -> bool:
-    """Return whether a reader of these scopes sees a fact of this scope.
-
-    None is the owner, who sees everything; an empty set sees only what is global.
-    """
+    """Return whether a reader of these scopes, or the owner (None), sees facts of this one."""
     return scopes is None or scope == GLOBAL or scope in scopes
 
 

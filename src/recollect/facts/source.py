@@ -1,7 +1,6 @@
 """The source of facts: each file of the ledger is a document, each fact a chunk.
 
-The ledger in memory/facts/ is the truth. Each chunk knows who its fact applies to and when, so that
-no search finds what it must not. An unchanged ledger is not read again: its files' stats tell.
+Each chunk knows who its fact applies to and when, so that no search finds what it must not.
 """
 
 from __future__ import annotations
@@ -50,10 +49,7 @@ class FactsSource(Source):
 
     @property
     def recipe(self) -> str:
-        """Identify the rules of indexing, and which fact superseded which.
-
-        A fact in one file may end a fact in another, which then must be read again.
-        """
+        """Changes with what superseded which: that may end facts of unchanged files."""
         if self._recipe is None:
             state = self._read()
             flaw = _FLAWED if state.problems else ""

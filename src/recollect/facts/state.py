@@ -1,8 +1,7 @@
 """LedgerState: the content of all pages of the ledger; which facts are valid, which superseded.
 
-Supersession goes by id, never by text: what was withdrawn may be stated again. A fact is superseded
-if it says so itself or if another fact of the same scope says so, so that a link that was half
-written or edited by hand still counts. This module knows pages, not files, and no clock.
+Supersession goes by id, never by text: what was withdrawn may be stated again. Either fact may say
+it, so that a link that was half written or edited by hand still counts.
 """
 
 from __future__ import annotations
@@ -167,10 +166,7 @@ def state_of(
 
 
 def _statements(found: list[_Found]) -> list[list[_Found]]:
-    """Return the entries with one id by their text and scope, those that keep the id first.
-
-    A superseded one keeps it, because its successor names it: the others are valid.
-    """
+    """Return the entries with one id, first a superseded one: its successor names it."""
     if len(found) == 1:
         return [found]
     statements: dict[tuple[str, str], list[_Found]] = {}
@@ -182,10 +178,7 @@ def _statements(found: list[_Found]) -> list[list[_Found]]:
 
 
 def _previous_values(fact: Fact, facts: Mapping[str, Fact]) -> str:
-    """Return the values that a fact replaced, as part of its heading.
-
-    A search for an old value must find the new fact.
-    """
+    """Return the values that a fact replaced: a search for an old one must find the new fact."""
     if not fact.supersedes or fact.is_superseded:
         return ""
     previous = (each.value for each in ancestors(fact, facts))
@@ -232,8 +225,7 @@ def _repeated(place: Place, *, first: Place, differing: tuple[str, ...] = ()) ->
 def merged(one: Fact, other: Fact) -> tuple[Fact, tuple[str, ...]]:
     """Return the combination of two facts with one id, and where only the first one counts.
 
-    A merge leaves both of a fact that one side changed. Which side is newer is unknown, so what
-    either side added counts: a successor, a detail, a tag.
+    After a merge nobody knows which is newer, so successors, details and tags of both count.
     """
     differing: list[str] = []
     taken: dict[str, object] = {}

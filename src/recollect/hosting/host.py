@@ -1,7 +1,6 @@
 """MemoryHost: opens any memory of a database, with the same settings and models for all.
 
-A memory is opened for a call and closed after it. That takes no connection and reads nothing, so
-any number of servers can serve any number of memories, and none keeps a state that another lacks.
+It is opened for one call, without a connection, so that no server has a state another lacks.
 """
 
 from __future__ import annotations
@@ -134,10 +133,7 @@ class MemoryHost:
         scopes: frozenset[str] | None = None,
         purpose: str = "a server of many memories",
     ) -> PushedMemory:
-        """Return a memory for one thread; close it.
-
-        `scopes` are the only scopes of facts that may be seen or named; None allows all.
-        """
+        """Return a memory for one thread, to be closed; only facts of `scopes` are seen."""
         return PushedMemory(
             self._setup.for_agent(agent).limited_to(scopes),
             store=self.database.store(agent),

@@ -1,7 +1,7 @@
 """Tokens: made once and shown once, stored as a digest, compared in constant time.
 
-A token is `rct_ID_SECRET`. The id finds its row and may be shown; the secret has 256 random bits,
-so that one round of SHA-256 is enough to store it by.
+The id of `rct_ID_SECRET` finds its row and may be shown; the secret has 256 random bits, so that
+one round of SHA-256 is enough to store it by.
 
 Threats. Whoever reads the table must not be able to use what is in it. Whoever guesses must not
 learn from the time of an answer whether an id exists.
@@ -45,10 +45,9 @@ def create_token(  # noqa: PLR0913 - the rights of a token
     is_read_only: bool = False,
     expires: datetime | None = None,
 ) -> tuple[Token, str]:
-    """Store a new token of a memory; return it with the text that clients send.
+    """Store a new token of a memory, which may be empty; return it with the text clients send.
 
-    The memory need not hold anything yet. `scopes` are the only ones, besides the global one, whose
-    facts may be seen; None for all. The token works until `expires`; None for ever.
+    Besides global facts it sees those of `scopes`, None for all, until `expires`, None for ever.
     """
     if expires is not None and expires <= now:
         raise UsageError("The token would be expired already.", action="Name a later day.")

@@ -1,9 +1,8 @@
 """Embeds what was pushed: any number of workers take memories from one queue.
 
-A worker claims a memory, brings it up to date and takes it out of the queue. A claim is renewed
-while its worker lives; that of a killed one is free for others after half a minute. What was
-embedded by then is stored, and the writer's lease of the memory keeps two workers from doing the
-same work even if one of them was only suspended.
+A claim is renewed while its worker lives; that of a killed one is free after half a minute, and
+what it embedded is stored. The writer's lease of the memory keeps two workers from doing the same
+work even if one of them was only suspended.
 """
 
 from __future__ import annotations
@@ -92,10 +91,7 @@ class QueueWorker:
             self._stopped.wait(seconds)
 
     def _bring_up_to_date(self, claim: Claim, queue: PostgresHost) -> None:
-        """Sync a memory, and say when it is due again.
-
-        Others are due before the rest of a memory that has more to embed than a slice.
-        """
+        """Sync a memory, and say when it is due again; others come between its slices."""
         retry_seconds = min(_RETRY_SECONDS * 2.0 ** min(claim.failures, 10), _MOST_RETRY_SECONDS)
         try:
             with (

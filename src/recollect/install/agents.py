@@ -1,7 +1,6 @@
 """Knows the agents: their configuration files, and the entries that make them start Recollect.
 
-Entries start the very program that is running, by its absolute path. A name alone would depend on
-the agent's PATH, which often differs from that of a terminal.
+Entries name this program's absolute path: an agent's PATH often differs from a terminal's.
 """
 
 from __future__ import annotations
@@ -155,10 +154,7 @@ class InstallRequest:
 
     @property
     def boundary(self) -> Path | None:
-        """Return the folder that files may not lead out of; None for the user's own files.
-
-        A project may come from someone else; a link in the user's home is the user's.
-        """
+        """The folder that links may not lead out of; None for the user's own files."""
         return None if self.scope is InstallScope.USER else self.project
 
     def place(self, *, user: Path, project: str | None) -> Path:

@@ -1,7 +1,6 @@
-"""Adds entries to the text of an agent's configuration file, and removes them again.
+"""Adds entries to an agent's configuration file, or removes them, and keeps its layout.
 
-A file keeps its layout: comments in TOML, the indentation of JSON. JSON with comments and other
-JSON5 is not edited: writing it again would lose what someone wrote by hand.
+JSON with comments and other JSON5 is not edited: that would lose what someone wrote by hand.
 """
 
 from __future__ import annotations

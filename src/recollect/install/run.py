@@ -1,7 +1,4 @@
-"""Installs Recollect into an agent and undoes it: every file is planned first, then written.
-
-A file that cannot be edited safely is left unchanged, and the error has the text to paste into it.
-"""
+"""Installs Recollect into an agent and undoes it: every file is planned first, then written."""
 
 from __future__ import annotations
 

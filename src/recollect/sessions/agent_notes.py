@@ -1,7 +1,6 @@
-"""The Markdown that agents keep as their own memory: read in place, never written.
+"""The Markdown that agents keep as their own memory, for all projects or this one: only read.
 
-Only what an agent keeps for all projects, and what it keeps for this one. The folder of one
-workspace may be somebody else's, so no link leads out of it.
+The folder of one workspace may be somebody else's, so no link leads out of it.
 """
 
 from __future__ import annotations

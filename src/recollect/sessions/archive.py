@@ -1,9 +1,8 @@
 """The archive of one memory: imported transcripts, and the list of forgotten ones.
 
-Both live in the user's home, so neither an agent's clean-up nor a rebuilt index loses them. Secrets
-are hidden before a copy is written. A row whose secrets are hidden is filled up with spaces, which
-JSON ignores: rows keep their place, and the size of a copy still tells whether its original has
-grown.
+It is in the user's home, so neither an agent's clean-up nor a rebuilt index loses it. Secrets are
+hidden before a copy is written, and such a row is filled up with spaces, which JSON ignores: the
+size of a copy still tells whether its original has grown.
 """
 
 from __future__ import annotations
@@ -146,10 +145,7 @@ def _folders_of(found: FoundTranscript) -> tuple[str, ...]:
 
 
 def masked(stream: BinaryIO) -> Iterator[bytes]:
-    """Yield the rows of a transcript without their secrets.
-
-    Of a row that is too long for every reader only the length is kept.
-    """
+    """Yield rows without secrets; rows too long for every reader keep only their length."""
     while row := stream.readline(MAX_LINE_BYTES):
         if len(row) == MAX_LINE_BYTES and not row.endswith(b"\n"):
             yield from _blank(row, stream)

@@ -1,8 +1,7 @@
 """Removes from a message what neither speaker said: blocks that agents and plugins inject.
 
-Above all recalled memory: a search result must not be found again as if somebody had said it. This
-module knows marks and tags, not formats. Messages contain strangers' text, so every function runs
-in time proportional to its length.
+Above all recalled memory: a search result must not be found again as if somebody had said it.
+Strangers write messages, so every function runs in time proportional to their length.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """Conversations of data exports of ChatGPT and claude.ai, and what claude-mem noted of sessions.
 
-An export is a zip file, the folder it unpacks to, or its `conversations.json`; large ones have
-several numbered files. Each conversation becomes a transcript of JSON Lines: a header, then the
-messages without secrets on the branch that the product shows, because an edited prompt or another
-answer starts a branch. Thoughts, tool calls, their output, custom instructions and attached files
-are not part of what was said. The database of claude-mem is read as it is, and never written.
+Each conversation becomes a transcript of JSON Lines: a header, then the messages without secrets on
+the branch that the product shows. Thoughts, tool calls, their output, custom instructions and
+attached files are not part of what was said. claude-mem's database is never written.
 
 Threat: a zip file from elsewhere unpacks to any size, or names files outside of it. Nothing is
 unpacked to disk, only the files of conversations are read, and never more than the limits. A view

@@ -1,8 +1,7 @@
 """Finds the transcripts of agents in their folders, and imported ones; tells whose they are.
 
-A file is opened only if nothing else tells its format or workspace, and only its first rows are
-read. Threat: a link inside a folder of transcripts leads to another file of the user. Links below a
-given place are therefore not followed.
+Threat: a link inside a folder of transcripts leads to another file of the user. Links below a given
+place are therefore not followed.
 """
 
 from __future__ import annotations
@@ -341,9 +340,8 @@ def is_of_workspace(
 ) -> bool:
     """Return whether a transcript is part of the memory of these workspaces.
 
-    An OpenClaw transcript is if its agent is the given one. Without an agent, and for the other
-    formats, it is if the conversation took place in the workspace or below it. The file is opened
-    only if its folder does not decide.
+    An OpenClaw transcript is if its agent is the given one. Without an agent, and in other
+    formats, its conversation must have taken place in the workspace or below it.
     """
     if found.agent is not None and agent is not None:
         return found.agent.casefold() == agent.casefold()

@@ -1,7 +1,4 @@
-"""Parses transcript file names: is it one, which session, which day, which agent.
-
-Nothing is opened.
-"""
+"""Parses transcript file names, without opening any: is it one, which session, day and agent."""
 
 from __future__ import annotations
 
@@ -52,10 +49,7 @@ def session_id_of(name: str) -> str:
 
 
 def agent_of(file: PurePath) -> str | None:
-    """Return the OpenClaw agent that owns a transcript or a database.
-
-    They are at `…/agents/<agent>/sessions/<file>` and `…/agents/<agent>/agent/<file>`.
-    """
+    """Return the OpenClaw agent `…/agents/<agent>/…/<file>` that owns a transcript or database."""
     match file.parts:
         case (*_, "agents", agent, "sessions" | "agent", _):
             return agent

@@ -1,8 +1,6 @@
 """Reads OpenClaw transcripts: which records are messages, and which of those were said.
 
 The rules and their order are those of OpenClaw's own memory index, so that both find the same.
-Three parts: the reader of the records, the envelope around a user's message, and the sessions that
-no person held.
 """
 
 from __future__ import annotations

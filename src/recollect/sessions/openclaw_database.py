@@ -1,9 +1,8 @@
 """Reads the conversations that OpenClaw keeps in an agent's database, since version 2026.8.
 
-Each row is what was a line of a transcript before, so the reader of those lines reads the rows too.
-The file belongs to a program that may be running. It is opened read-only; while it has no log of
-pending writes nothing is locked and no file appears beside it, and a reader of that log never makes
-OpenClaw wait. A schema that this module does not know is refused, never guessed at.
+Each row is what was a line of a transcript before. OpenClaw may be running: opened read-only, the
+file is not locked while it has no log of pending writes, and a reader of that log makes nobody
+wait. A schema that this module does not know is refused, never guessed at.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Projects a conversation onto a document: one line per message, packed into dated chunks.
 
-Lines look like OpenClaw's (`User: …`, `Assistant: …`; long messages take several). What fits stays
-together, a full chunk repeats its last whole lines in the next one, and no chunk crosses a reset.
-Decisions look only backwards, so a conversation that goes on leaves every chunk but the last as it
-was. The digest covers everything stored: a file that only gained metadata is not indexed again.
+What fits stays together, a full chunk repeats its last whole lines in the next one, and no chunk
+crosses a reset. Decisions look only backwards, so a conversation that goes on leaves every chunk
+but the last as it was. The digest covers what is stored, so other metadata indexes nothing again.
 """
 
 from __future__ import annotations
@@ -200,10 +199,7 @@ def _carried(lines: list[SpokenLine], *, room: int) -> list[SpokenLine]:
 
 
 def wrap(text: str, *, width: int) -> Iterator[str]:
-    """Yield a flattened text in lines that weigh at most `width`, divided at spaces if possible.
-
-    A visible character heavier than the width is a line by itself.
-    """
+    """Yield flattened text in lines of at most `width`, or one character, divided at spaces."""
     start = 0
     while (reach := start + max(fitting(text[start : start + width], width), 1)) < len(text):
         space = text.rfind(" ", start + 1, reach + 1)

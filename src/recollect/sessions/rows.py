@@ -1,7 +1,4 @@
-"""Opens transcripts, and reads their lines as JSON objects without trusting the types of fields.
-
-What the fields mean is up to the reader of each format.
-"""
+"""Opens transcripts, and reads their lines as JSON objects without trusting the types of fields."""
 
 from __future__ import annotations
 
@@ -42,8 +39,7 @@ def open_transcript(file: Path) -> BinaryIO:
 def whole_lines(stream: BinaryIO) -> Iterator[tuple[int, str]]:
     """Yield the complete lines of a file that may still be growing, numbered from 1.
 
-    A last line without a line end counts if it is a whole JSON object, because some writers end a
-    finished file that way; otherwise it is still being written and left for later.
+    A last line without a line end counts if it is a whole JSON object: some writers end files so.
     """
     number = 0
     while raw := stream.readline(MAX_LINE_BYTES):
@@ -134,10 +130,7 @@ def texts_of(content: object, *, kinds: Collection[str] = ("text",)) -> list[str
 
 
 def moment_of(*values: object) -> datetime | None:
-    """Return the first valid time stamp in UTC.
-
-    Text is ISO 8601, in UTC unless it has an offset; numbers are seconds or milliseconds.
-    """
+    """Return the first valid time stamp in UTC: ISO 8601, or a number of (milli)seconds."""
     return next((found for value in values if (found := _moment(value)) is not None), None)
 
 

@@ -1,7 +1,4 @@
-"""A conversation: who said what, and when; and what the readers of all formats share.
-
-Nothing here knows a file format or chunks.
-"""
+"""A conversation: who said what, and when; and what the readers of all formats share."""
 
 from __future__ import annotations
 

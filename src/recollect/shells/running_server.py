@@ -1,8 +1,7 @@
 """A socket on which a running server answers the searches of commands and hooks.
 
-A command that finds the socket of a server of the same memory, with the same settings, loads no
-model and opens no index. Whatever the server cannot answer, the command does itself, so nothing
-here is an error: an answer is there, or it is not.
+They load no model and open no index then. What the server cannot answer, the command does itself,
+so nothing here is an error.
 
 Threat: another user of the machine asks for somebody's memory, or answers in place of the server.
 The socket is in a folder of the home that only its owner may enter.

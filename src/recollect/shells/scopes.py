@@ -1,7 +1,4 @@
-"""Which facts a server shows: those of the scopes it was started with, whatever a request asks.
-
-To a caller, a fact of another scope is indistinguishable from one that does not exist.
-"""
+"""Which facts a server shows. One of another scope looks like one that does not exist."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""A memory as a server holds it: opened once, kept fresh by a worker.
-
-The MCP server opens it in the background and answers before it is open; the HTTP server opens it
-first. Nothing here knows a protocol.
-"""
+"""A memory as a server holds it: opened once, kept fresh by a worker, without any protocol."""
 
 from __future__ import annotations
 
@@ -115,8 +111,7 @@ class Turns:
 class Readers:
     """Several readers of one index: what only reads does not wait for what a model holds up.
 
-    Each has its own connection and thread; all use the models of the memory they belong to. They
-    are opened as they are needed, up to a limit; beyond it, calls wait for their turn.
+    Each has its own connection and thread, and the models of the memory; beyond a limit calls wait.
     """
 
     def __init__(self, main: AsyncMemory) -> None:
@@ -224,10 +219,7 @@ class ServedMemory:
         return await self.read(lambda memory: memory.finish_search(question, embedded))
 
     async def wait_for_first_sync(self) -> None:
-        """Wait a few seconds for the worker's first sync, if it is a short one.
-
-        A memory that cannot be opened is reported by the call that needs it.
-        """
+        """Wait a few seconds for the worker's first sync; a failure is left to later calls."""
         with contextlib.suppress(TimeoutError, RecollectError):
             async with asyncio.timeout(_FIRST_SYNC_SECONDS):
                 await asyncio.shield(self._opened())
@@ -371,10 +363,9 @@ async def within(seconds: float, work: Awaitable[Answer]) -> Answer | None:
 
 
 def _warm_up(memory: Memory) -> tuple[str, ...] | None:
-    """Load everything a search needs, if that sends nothing, and return its notices.
+    """Load everything a search needs, if that sends nothing; None if nothing is indexed yet.
 
-    Returns None if nothing is indexed yet. A search shows its notices once, and this one has no
-    reader, so they are kept for the first question.
+    Its notices are for the first question: a search shows them once, and this one has no reader.
     """
     if not memory.paths():
         return None

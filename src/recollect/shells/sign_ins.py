@@ -1,7 +1,4 @@
-"""The programs that somebody let in to a memory with a password, until they are revoked.
-
-Each is a file of its own, so that a command revokes it while a server runs. No token is stored.
-"""
+"""Programs let in with a password, a file each: a command revokes one while a server runs."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Plans an extraction: which files changed, in which requests they are sent.
-
-Nothing is sent here: a dry run is a look at the plan. Files are cut into overlapping blocks that
-know their lines, and blocks are packed into batches.
+"""Plans an extraction: which files changed, in which requests they are sent. Nothing is sent.
 
 Threat: a file, such as a skill from the internet, contains sentences written for the model that
 reads it. Files are therefore sent between two marks that name the digest of what is between them,
@@ -138,10 +135,7 @@ def plan_extraction(
 
 
 def _packed(files: Sequence[Sequence[FileBlock]], *, tokens: int) -> list[list[FileBlock]]:
-    """Return batches of blocks; a file that fits into one batch is not split over two.
-
-    A killed run sends the files of its last batch again; unsplit files keep that small.
-    """
+    """Return batches of whole files where they fit: a killed run sends its last batch again."""
     batches: list[list[FileBlock]] = []
     room = 0
     for blocks in files:

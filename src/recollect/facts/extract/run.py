@@ -1,12 +1,9 @@
 """Extractor: stores facts that a language model finds in files (`recollect ingest`).
 
-The digest of every file that was sent is remembered in the user's home, so a second run over the
-same files asks nothing, whatever happened to the index. A dry run stops after the plan.
-
     files ─ plan ─▶ Batches ─ ask ─▶ answers ─ parse ─▶ ProposedFacts ─ locate ─▶ BatchResults
 
-Each result is stored as soon as it exists, with the files that it completes: a run that is killed
-at any moment continues where it stopped.
+Digests of files that were sent are kept in the user's home, whatever happens to the index. Each
+result is stored with the files it completes: a killed run continues where it stopped.
 """
 
 from __future__ import annotations
@@ -235,10 +232,7 @@ def _report(
 
 
 def ask(plan: ExtractionPlan, chat: Chat) -> Iterator[BatchResult]:
-    """Yield the result of each batch; a failed batch does not stop the others.
-
-    A failure that every batch would share, such as a missing key, is not tried again.
-    """
+    """Yield the result of each batch; only a failure that all would share stops the others."""
     failed: set[str] = set()
     hopeless: Degradation | None = None
     for batch in plan.batches:

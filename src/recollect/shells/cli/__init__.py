@@ -1,7 +1,4 @@
-"""The command line: commands that parse, call the façade and render, loaded when called.
-
-Errors end a command with a message that names the next step, and with an exit code.
-"""
+"""The command line. Errors end a command with the next step and an exit code."""
 
 from __future__ import annotations
 

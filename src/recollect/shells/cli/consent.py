@@ -1,7 +1,6 @@
 """Says what goes to a server before the first texts of a memory do, and asks on a terminal.
 
-Only a provider that your own settings name gets that far. If a variable or argument of this very
-command names it, or no terminal is there, naming it was the permission.
+Without a terminal, or if this very command names the provider, naming it was the permission.
 """
 
 from __future__ import annotations
@@ -27,10 +26,7 @@ def may_send(
     *,
     question: Callable[[], AbstractContextManager[object]] | None,
 ) -> bool:
-    """Return whether the first texts may be sent.
-
-    `question` is entered while a question is on the terminal; None if this process cannot ask.
-    """
+    """Return whether the first texts may be sent; without `question` nobody can be asked."""
     write_text(_announcement(sending), to_stderr=True)
     key = "provider" if sending.provider == config.provider.provider else "fallback"
     if not is_to_be_asked(config, key):

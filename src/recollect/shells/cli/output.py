@@ -1,8 +1,6 @@
-"""The only way to standard output and standard error.
+"""The only way to standard output and standard error; a test lists every place that writes.
 
-What commands print passes `terminal_text`, `terminal_line` or `terminal_json`. What anything else
-prints (an error of the option parser, a log line, a traceback) passes the streams, which
-`guard_streams` puts in place of the process's own. A test lists every place that writes.
+What anything else prints (an option parser, a log, a traceback) passes `guard_streams`.
 """
 
 from __future__ import annotations

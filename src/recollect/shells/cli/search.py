@@ -193,10 +193,7 @@ def get_command(
 
 
 def path_in(workspace: Path, named: str) -> str:
-    """Return a path as the memory stores it; in a subfolder it may be relative to that folder.
-
-    It is if it exists there, and begins with a dot or does not exist in the workspace.
-    """
+    """Return a path as the memory stores it; it may be relative to this subfolder."""
     if os.path.isabs(named) and is_inside(os.path.normpath(named), workspace):  # noqa: PTH117
         return os.path.relpath(named, workspace).replace(os.sep, "/")
     here = Path.cwd()

@@ -149,11 +149,7 @@ def _serve_many(
 
 
 def limit_arenas() -> None:
-    """Keep the freed memory of a process that runs for days in few places.
-
-    The C library of Linux gives up to eight arenas per core to the threads of a process, and each
-    keeps about the most that its threads ever used: a server grew by 8 MB an hour at first.
-    """
+    """Limit the arenas of Linux's C library, or the memory of a server grows by 8 MB an hour."""
     if sys.platform == "linux":
         import ctypes  # noqa: PLC0415 - only here
 

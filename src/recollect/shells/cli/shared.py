@@ -62,10 +62,7 @@ class SharedOptions:
 
     @property
     def program(self) -> str:
-        """The start of a suggested command, so that it can be run as printed.
-
-        Only the workspace is repeated: facts and transcripts are found through it.
-        """
+        """The start of a suggested command: the workspace leads to all the rest."""
         where = () if self.workspace is None else ("-w", str(self.workspace))
         return shlex.join(("recollect", *where))
 
@@ -180,10 +177,9 @@ _OPTIONS = {
 def shared_options(
     function: Callable[..., ExitCode], *, without: str = ""
 ) -> Callable[..., ExitCode]:
-    """Add the shared options to a command, which gets them as its first argument.
+    """Add the shared options to a command, as its first argument; they may precede its name.
 
-    They may come before or after the command's name; the later one wins. A command defines the
-    option `without` itself.
+    The later one wins. A command defines the option `without` itself.
     """
     names = [name for name in _OPTIONS if name != without]
 

@@ -1,7 +1,6 @@
-"""Operations on pushed documents: put, get, delete, list, several at once, earlier versions.
+"""Operations on pushed documents. An ETag is the digest of a text.
 
-A document's ETag is the digest of its text. `If-Match: "ETAG"` says which one a request was made
-for, `If-None-Match: *` that there is none; if another client was faster, nothing is changed.
+`If-Match: "ETAG"` says which one a request was made for, `If-None-Match: *` that there is none.
 """
 
 from __future__ import annotations

@@ -172,11 +172,7 @@ class DisconnectedError(Exception):
 
 
 def framing_error(scope: Scope) -> RequestError | None:
-    """Return why the end of a request's body is ambiguous; None if it is not.
-
-    Lengths that are repeated with other values, or are not numbers, do not get this far: h11
-    answers them with 400.
-    """
+    """Return why the end of a request's body is ambiguous; h11 refuses other wrong lengths."""
     names = {name for name, _ in scope["headers"]}
     if _CHUNKED not in names:
         return None

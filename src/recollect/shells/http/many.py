@@ -158,10 +158,9 @@ class MemoriesState(AnyServer):
         return [*lines_of({"database_up": int(is_up), **waiting})]
 
     async def _look(self) -> int | str:
-        """Return how many memories wait for a worker, or why the database cannot be used now.
+        """Return how many memories wait for a worker, or why that is unknown, without its details.
 
-        The reason has nothing that only the operator may know. The look has a thread of its own:
-        those of calls may all be waiting for the database.
+        It has a thread of its own: those of calls may all be waiting for the database.
         """
         loop = asyncio.get_running_loop()
         found = await within(_LOOK_SECONDS, loop.run_in_executor(self.threads.health, self._ask))
@@ -191,10 +190,7 @@ class MemoriesState(AnyServer):
 
 
 class RequestRates:
-    """Counts the requests to each memory, and refuses those above a number a minute.
-
-    A memory may use the requests of a minute at once; they come back evenly.
-    """
+    """Refuses requests to a memory above a number a minute, which come back evenly."""
 
     def __init__(self, most_per_minute: int) -> None:
         self._most = most_per_minute

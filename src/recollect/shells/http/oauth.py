@@ -90,10 +90,7 @@ class OAuth(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, Ac
         password: str,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """Read the key, or make one; a UsageError if programs cannot sign in at that address.
-
-        `path` is what is protected below `url`, where programs reach the server.
-        """
+        """Read or make the key; a UsageError if programs cannot sign in at `url`, above `path`."""
         parts = urlsplit(url)
         if not _is_safe(url) or parts.path.strip("/") or parts.query:
             action = "Give https://NAME, without a path."

@@ -1,7 +1,4 @@
-"""The table of operations. Routing, validation and the OpenAPI description derive from it.
-
-A new operation is a function whose parameters are its own, and a row here.
-"""
+"""The table of operations, from which routing, validation and the OpenAPI description derive."""
 
 from __future__ import annotations
 

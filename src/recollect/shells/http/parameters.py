@@ -1,7 +1,6 @@
 """The parameters of requests: their types, and what is said of a wrong one.
 
-FastAPI reads and pydantic checks them. A name that an operation does not know is refused, with the
-nearest one: ignoring it would answer another question.
+An unknown name is refused, with the nearest one: ignoring it would answer another question.
 """
 
 from __future__ import annotations

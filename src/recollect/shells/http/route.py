@@ -1,7 +1,6 @@
 """One operation of a server as a route of FastAPI, within the limits of the server.
 
-FastAPI matches the path, checks the parameters and describes them. A request whose client
-disconnects is not waited for: work that has not started in the memory's thread is never done.
+Work for a client that disconnected is never done if it had not started in the memory's thread.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The description of a response: a pydantic model of the JSON of a record.
-
-Responses are only described by it. Validating them would cost more than making them.
-"""
+"""Describes responses, by pydantic models of records; validating costs more than making them."""
 
 from __future__ import annotations
 

@@ -126,10 +126,7 @@ class _Histogram:
 
 
 def lines_of(metrics: Mapping[str, float | Mapping[Labels, float]]) -> Iterator[str]:
-    """Yield the lines of counters, whose names end with total, and of gauges.
-
-    Each has one value, or one for each set of labels.
-    """
+    """Yield the lines of counters, whose names end with total, and of gauges."""
     for name, values in metrics.items():
         yield from _head(name, "counter" if name.endswith("_total") else "gauge")
         by_labels = values if isinstance(values, Mapping) else {(): values}

@@ -1,8 +1,7 @@
 """The tools over streamable HTTP: of one memory at /mcp, or of each of many below its own path.
 
-There are no sessions: nothing is remembered between two requests of a client, so a client that is
-never heard of again costs nothing. Nor is there a stream of our own messages, since there are none
-to send; a GET is answered with 405, as the protocol provides.
+There are no sessions, so a client that is never heard of again costs nothing; nor is there a
+stream of our own messages: a GET is answered with 405, as the protocol provides.
 """
 
 from __future__ import annotations
@@ -38,10 +37,7 @@ LIMITS = ServerLimits(stop_seconds=2)
 
 
 class McpApp:
-    """The tools as an application of a server, for the memory that a request is admitted to.
-
-    The server's guard stands in front, and a token is checked as for every operation.
-    """
+    """The tools as an application of a server, behind its guard, for the memory of the request."""
 
     def __init__(
         self,

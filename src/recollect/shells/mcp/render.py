@@ -98,10 +98,7 @@ def search_result(
     is_partial: bool,
     narrowed: Sequence[str] = (),
 ) -> ToolResult:
-    """Return the result of memory_search, in OpenClaw's shape.
-
-    `narrowed` names the arguments that excluded hits.
-    """
+    """Return the result of memory_search; `narrowed` names the arguments that excluded hits."""
     frame, warnings = _frame(results, is_partial=is_partial, narrowed=narrowed)
     spent = max(estimate_tokens(json.dumps(frame)), sum(map(estimate_tokens, warnings)))
     room = max_tokens - spent - _FRAME_TOKENS

@@ -75,10 +75,7 @@ async def _stop_signal() -> None:
 async def _converse(
     server: Server[Any], incoming: ReadStream[Incoming], outgoing: WriteStream[SessionMessage]
 ) -> None:
-    """Pass on messages; after the last one, wait until every request is answered.
-
-    The SDK alone drops what was asked just before the end, as in `printf … | recollect mcp`.
-    """
+    """Pass on messages, then wait until all are answered: the SDK alone drops the last requests."""
     to_server, asked = anyio.create_memory_object_stream["Incoming"](0)
     answers, from_server = anyio.create_memory_object_stream[SessionMessage](0)
     unanswered: list[object] = []  # a client may use an id twice, or cancel what is no id

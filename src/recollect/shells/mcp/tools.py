@@ -1,8 +1,7 @@
-"""The tools as one table: their names, descriptions and arguments.
+"""The tools as one table, for `tools/list` and for calls.
 
-What `tools/list` shows and what a call accepts both come from here. Models read every word of it
-in each turn, so a test limits the whole table to a number of tokens. Arguments that are rarely
-needed are accepted but not listed.
+Models read every word of it in each turn, so a test limits its tokens, and arguments that are
+rarely needed are accepted but not listed.
 """
 
 from __future__ import annotations

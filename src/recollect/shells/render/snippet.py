@@ -1,7 +1,4 @@
-"""Cuts the few lines of a hit that matched, wrapped at words, for people to read.
-
-The same terms that found a chunk mark its words, so `climbing` is marked for `climb`.
-"""
+"""Cuts the few lines of a hit that matched, with the terms marked that found it."""
 
 from __future__ import annotations
 
@@ -34,10 +31,7 @@ _FENCES = ("```", "~~~")
 
 
 def snippet_rows(hit: Hit, *, wanted: frozenset[str], width: int, count: int) -> Iterator[Row]:
-    """Yield about `count` rows of a chunk: those with the sentence, which is shown whole.
-
-    The heading is shown already: a line that only repeats it is left out.
-    """
+    """Yield about `count` rows of a chunk, with the whole sentence, without a repeated heading."""
     room = width - len(_INDENT) - 2 * len(_ELLIPSIS) - 1
     rows = [
         row for line in _lines(hit.text or hit.snippet, hit.heading) for row in _wrapped(line, room)
