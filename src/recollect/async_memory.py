@@ -125,8 +125,7 @@ class AsyncMemory:
             raise StoreError(
                 f"The memory of {self.workspace} is closed.", action="Open the memory again."
             )
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, work, self._memory)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work, self._memory)
 
     async def reader(self) -> AsyncMemory:
         """Return another one for the same index and models, with its own thread.

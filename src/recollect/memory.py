@@ -238,8 +238,7 @@ class Memory:
         sources: list[Source] = []
         if SourceKind.MEMORY in config.sources:
             # The ledger is found as facts, not a second time as a note.
-            exclude = (*config.ingest.walk.exclude, FACTS_FOLDER)
-            walk = replace(config.ingest.walk, exclude=exclude)
+            walk = replace(config.ingest.walk, exclude=(*config.ingest.walk.exclude, FACTS_FOLDER))
             sources.append(NotesSource(self.workspace, options=replace(config.ingest, walk=walk)))
         if SourceKind.AGENTS in config.sources:
             sources.append(self._agent_notes)

@@ -23,8 +23,7 @@ __all__ = ["check_engine", "has_agent", "list_agents", "remove_agent", "take_ove
 
 def list_agents(environ: Mapping[str, str] | None = None) -> list[AgentStatus]:
     """Describe every index of the home, in the order of the agents' ids."""
-    places = Places.of(os.environ if environ is None else environ)
-    folder = places.index_of("any").parent
+    folder = Places.of(os.environ if environ is None else environ).index_of("any").parent
     return [_described(path) for path in sorted(folder.glob(f"*{SUFFIX}"))]
 
 

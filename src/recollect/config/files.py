@@ -126,7 +126,8 @@ class SettingsFiles:
         """Set a setting in the workspace's file or the user's (where it wins); None removes it."""
         name, written = canonical(key), None
         if in_user_file is None:
-            in_user_file = self._belongs_to_user(name)
+            is_user_only = name in SETTINGS and SETTINGS[name].user_only
+            in_user_file = is_user_only or name in self._settings_of(self.user_file)
         if not in_user_file:
             self._require_workspace(key)
         file = self.user_file if in_user_file else self.workspace.settings
@@ -154,17 +155,11 @@ class SettingsFiles:
             problem=self.problem(),
         )
 
-    def _belongs_to_user(self, name: str) -> bool:
-        """Return the file that a change goes to by default: the user's if it has the last word."""
-        is_user_only = name in SETTINGS and SETTINGS[name].user_only
-        return is_user_only or name in self._settings_of(self.user_file)
-
     def _require_workspace(self, key: str) -> None:
         """Refuse to write settings into a folder that was named by mistake."""
         from recollect.ingest.note_files import Layout  # noqa: PLC0415 - not to show settings
 
-        folder = self.workspace.folder
-        layout = Layout(folder, self.workspace.places.user, has_extra_paths=False)
+        layout = Layout(self.workspace.folder, self.workspace.places.user, has_extra_paths=False)
         if not self.workspace.settings.exists() and (refusal := layout.refusal()):
             raise WorkspaceError(
                 f"{refusal}, so it gets no settings file.",

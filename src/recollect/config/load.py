@@ -322,7 +322,9 @@ def _layers(
 def _read_toml(path: Path, texts: Mapping[Path, str], *, inside: Path | None) -> dict[str, object]:
     try:
         text = texts[path] if path in texts else settings_text(path, inside=inside)
-        return _parse_toml(text)
+        import tomllib  # noqa: PLC0415 - for a file that is there
+
+        return {".".join(path): value for path, value in flatten(tomllib.loads(text))}
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, RecursionError) as error:  # ValueError: not UTF-8, not TOML
@@ -330,12 +332,6 @@ def _read_toml(path: Path, texts: Mapping[Path, str], *, inside: Path | None) ->
             f"The settings in {path} cannot be read ({error}).",
             action="Correct the file, or move it away to use the defaults.",
         ) from error
-
-
-def _parse_toml(text: str) -> dict[str, object]:
-    import tomllib  # noqa: PLC0415 - for a file that is there
-
-    return {".".join(path): value for path, value in flatten(tomllib.loads(text))}
 
 
 def _check_project(layer: Mapping[str, object], path: Path, *, user_file: Path) -> None:
@@ -360,8 +356,8 @@ def _check_paths(key: str, value: object, file: str) -> None:
             f"{file} sets `{key}` to {len(named)} paths; at most {_MAX_PROJECT_PATHS} are allowed.",
             action=_SET_ELSEWHERE,
         )
-    for each in named if key in ("also", "extra_paths") else ():
-        if not _stays_inside(str(each)):
+    for each in map(str, named) if key in ("also", "extra_paths") else ():
+        if PurePath(each).is_absolute() or each.startswith("~") or ".." in Path(each).parts:
             raise ConfigError(
                 f"{file} names {each!r} in `{key}`, which leaves the workspace.",
                 action=_SET_ELSEWHERE,
@@ -402,10 +398,6 @@ def _check_media(values: Mapping[str, object], origins: Mapping[str, str]) -> No
             "and model of the settings embeds more than texts.",
             action=f'Set provider = "{provider}" and model = "{models[0]}", without `fallback`.',
         )
-
-
-def _stays_inside(path: str) -> bool:
-    return not (PurePath(path).is_absolute() or path.startswith("~") or ".." in Path(path).parts)
 
 
 def variable_name(key: str) -> str:

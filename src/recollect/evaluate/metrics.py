@@ -113,8 +113,7 @@ def mean_interval(values: Sequence[float], *, seed: int = SEED) -> Interval:
     """Return the mean of at least one value with its 95 % interval."""
     sample = np.asarray(values, dtype=np.float64)
     drawn = np.random.default_rng(seed).integers(0, len(sample), size=(RESAMPLES, len(sample)))
-    means = sample[drawn].mean(axis=1)
-    low, high = np.percentile(means, [TAIL_PERCENT, 100 - TAIL_PERCENT])
+    low, high = np.percentile(sample[drawn].mean(axis=1), [TAIL_PERCENT, 100 - TAIL_PERCENT])
     return Interval(float(sample.mean()), float(low), float(high))
 
 

@@ -174,8 +174,7 @@ class FactBook:
         def work(draft: Draft) -> RememberReport:
             # What others stored while this one waited for the ledger is older.
             locked = self._now()
-            stated = replace(fact, created=locked)
-            return remember(draft, stated, now=locked)
+            return remember(draft, replace(fact, created=locked), now=locked)
 
         done = self._ledger.edit(work)
         return replace(done, notices=(*done.notices, *_not_compared(done), *_secret_notices(done)))

@@ -186,8 +186,7 @@ def remember(draft: Draft, fact: Fact, *, now: datetime) -> RememberReport:
     decision = decide(fact, draft.facts, now=now, forgotten=draft.state.forgotten)
     done = _applied(draft, fact, decision)
     if done.decision.verdict in {Verdict.UPDATE, Verdict.SUPERSEDE}:
-        others = contradicting(draft.facts, now=now).get(done.fact.id, ())
-        return replace(done, contradicts=others)
+        return replace(done, contradicts=contradicting(draft.facts, now=now).get(done.fact.id, ()))
     return done
 
 

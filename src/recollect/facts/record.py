@@ -108,8 +108,7 @@ CONFIDENCES = {
 
 def moment_text(moment: datetime) -> str:
     """Return the shortest form of a moment that `moment_of` reads back."""
-    text = moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
-    return text.removesuffix("T00:00:00Z")
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z").removesuffix("T00:00:00Z")
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,8 +114,7 @@ def _same_subject(fact: Fact, peers: list[Fact]) -> Decision | None:
     if not others:
         if not same or fact.provenance in EXPLICIT:
             return None
-        reason = "the same entity, key and value are stored"
-        return Decision(Verdict.EXISTING, (same[0],), reason)
+        return Decision(Verdict.EXISTING, (same[0],), "the same entity, key and value are stored")
     doubts = [doubt for other in others if (doubt := _doubt(fact, other))]
     if doubts:
         return Decision(Verdict.CONTRADICTS, others, doubts[0])
@@ -131,9 +130,7 @@ def _doubt(fact: Fact, other: Fact) -> str:
             return "they were extracted from different files"
     if fact.begins is not None and other.begins is not None and fact.begins < other.begins:
         return f"{other.id} is newer"
-    if fact.confidence < other.confidence:
-        return "it is less confident"
-    return ""
+    return "it is less confident" if fact.confidence < other.confidence else ""
 
 
 def _in_other_words(fact: Fact, peers: list[Fact]) -> Decision:

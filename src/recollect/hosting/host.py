@@ -63,8 +63,7 @@ class PushedMemory(MemoryParts):
     def status(self, *, deep: bool = False) -> Status:
         """Return what is indexed, without where the server keeps it: that is not for clients."""
         found = super().status(deep=deep)
-        index = replace(found.index, location=self.agent)
-        return replace(found, workspace=PUSHED, index=index)
+        return replace(found, workspace=PUSHED, index=replace(found.index, location=self.agent))
 
     def close(self) -> None:
         """Release the documents and the index; the models belong to the host."""

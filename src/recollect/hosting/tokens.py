@@ -74,8 +74,7 @@ def find_token(database: PostgresHost, text: str, *, now: datetime) -> Token | N
     parts = _FORM.fullmatch(text)
     if parts is None:
         return None
-    found = database.find_token(parts["id"])
-    token, digest = found or (None, _NO_DIGEST)
+    token, digest = database.find_token(parts["id"]) or (None, _NO_DIGEST)
     is_right = hmac.compare_digest(_digest(parts["secret"]), digest)
     if token is None or not is_right:
         return None

@@ -75,8 +75,7 @@ class Launch:
         for name in ("RECOLLECT_HOME", "RECOLLECT_CONFIG"):
             if name in named:
                 named[name] = str(Path(named[name]).expanduser().absolute())
-        program = _program(started_as, executable=executable)
-        return cls(program, tuple(options), named)
+        return cls(_program(started_as, executable=executable), tuple(options), named)
 
     @property
     def server(self) -> tuple[str, list[str]]:
@@ -307,17 +306,13 @@ def _zed_folder(request: InstallRequest) -> Path:
 
 
 def _program(started_as: str, *, executable: str) -> tuple[str, ...]:
-    beside = Path(executable).with_name(NAME)
-    for path in (Path(started_as), beside):
+    for path in (Path(started_as), Path(executable).with_name(NAME)):
         for candidate in (path, path.with_name(f"{path.name}.exe")):
-            if candidate.stem == NAME and candidate.suffix in ("", ".exe") and _runs(candidate):
+            is_named = candidate.stem == NAME and candidate.suffix in ("", ".exe")
+            if is_named and candidate.is_file() and os.access(candidate, os.X_OK):
                 return (str(candidate.absolute()),)
     # An agent starts it in its project, whose files must not be taken for Python modules (-P).
     return (str(Path(executable).absolute()), "-P", "-m", NAME)
-
-
-def _runs(file: Path) -> bool:
-    return file.is_file() and os.access(file, os.X_OK)
 
 
 AGENTS = {

@@ -163,13 +163,14 @@ class SessionBook:
         self._archive.write_forgotten(self.forgotten().union(paths))
         for each in chosen:
             self._archive.remove(each)
-        with self._lock:
-            self._syncer.rebuilding(lambda: self._drop(paths))
-        return paths
 
-    def _drop(self, paths: Sequence[str]) -> None:
-        known = self._store.known((self._source.kind, path) for path in paths)
-        self._store.drop_many(list(known.values()))
+        def drop() -> None:
+            known = self._store.known((self._source.kind, path) for path in paths)
+            self._store.drop_many(list(known.values()))
+
+        with self._lock:
+            self._syncer.rebuilding(drop)
+        return paths
 
     def last_copies(self, names: Sequence[str]) -> list[str]:
         """Return the paths of those transcripts of which only the imported copy is left.

@@ -150,8 +150,10 @@ def _chunks(projection: Projection, document: Document, options: ProjectOptions)
         first, last = lines[0], lines[-1]
         opening = openings.get(first.generation)
         # Later words must not change earlier chunks, so words only head what follows them.
-        topic = _topic(opening) if opening and opening.number <= last.number else ""
-        title = projection.title or topic
+        title = projection.title
+        if not title and opening and opening.number <= last.number:
+            said = opening.text.removeprefix(LABELS[opening.speaker])
+            title = next(wrap(said, width=_TOPIC_WIDTH))
         moment = next((line.moment for line in lines if line.moment is not None), None)
         speakers = {line.speaker for line in lines}
         chunks.append(
@@ -219,15 +221,9 @@ def _openings(lines: Sequence[SpokenLine]) -> dict[int, SpokenLine]:
     return found
 
 
-def _topic(line: SpokenLine) -> str:
-    return next(wrap(line.text.removeprefix(LABELS[line.speaker]), width=_TOPIC_WIDTH))
-
-
 def _day(moment: datetime | None, zone: tzinfo | None) -> date | None:
     return local_day(moment, zone) if moment is not None else None
 
 
 def _written(moment: datetime | None) -> str:
-    if moment is None:
-        return ""
-    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
+    return "" if moment is None else moment.isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -48,7 +48,9 @@ def whole_lines(stream: BinaryIO) -> Iterator[tuple[int, str]]:
         if is_too_long:
             is_whole = _skip_line(stream)
         number += 1
-        text = _TOO_LONG if is_too_long else _decoded(raw, number)
+        raw = raw.removeprefix(_BOM) if number == 1 else raw
+        # One broken character must not lose the line.
+        text = _TOO_LONG if is_too_long else raw.decode("utf-8", "replace")
         if not is_whole and row_of(text) is None:
             return
         yield number, text
@@ -60,12 +62,6 @@ def _skip_line(stream: BinaryIO) -> bool:
         if raw.endswith(b"\n"):
             return True
     return False
-
-
-def _decoded(raw: bytes, number: int) -> str:
-    raw = raw.removeprefix(_BOM) if number == 1 else raw
-    # One broken character must not lose the line.
-    return raw.decode("utf-8", "replace")
 
 
 class DamagedError(OSError):

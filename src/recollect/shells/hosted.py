@@ -87,8 +87,7 @@ class HostedMemory:
 
     async def search(self, request: SearchRequest) -> Results:
         """Answer a question. No other call waits while it is embedded."""
-        asked = replace(request, sync=False)
-        started = await self.run(lambda memory: memory.start_search(asked))
+        started = await self.run(lambda memory: memory.start_search(replace(request, sync=False)))
         embedding = self._call(self.threads.questions, lambda memory: memory.embed_search(started))
         embedded = await within(QUESTION_SECONDS, embedding) or NO_ANSWER
         return await self.run(lambda memory: memory.finish_search(started, embedded))

@@ -369,7 +369,6 @@ def _warm_up(memory: Memory) -> tuple[str, ...] | None:
     """
     if not memory.paths():
         return None
-    config = memory.config
-    if next(memory.parts.chain.servers(), None) is not None or config.wording.wanted:
+    if next(memory.parts.chain.servers(), None) is not None or memory.config.wording.wanted:
         return ()
     return memory.search("memory", max_results=1, sync=False, rerank=False).notices

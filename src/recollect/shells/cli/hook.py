@@ -114,8 +114,7 @@ def _answer(event: str, options: SharedOptions, *, budget_tokens: int) -> Answer
         setup = chosen.announced(may_be_empty=True)
         reply = None
         if event == "prompt":  # a running server recalls without starting a model
-            wanted = Ask(SearchRequest(_prompt_of(given)), budget_tokens=budget_tokens)
-            reply = ask(setup, wanted)
+            reply = ask(setup, Ask(SearchRequest(_prompt_of(given)), budget_tokens=budget_tokens))
         if reply is not None:
             answer = _recalled(reply.text, reply.failures)
         else:

@@ -184,8 +184,7 @@ def get_command(
     place = parse_location(location)
     first, count = place.window(start, lines)
     with options.open_memory() as memory:
-        path = path_in(memory.workspace, place.path)
-        excerpt = memory.get(path, start_line=first, lines=count)
+        excerpt = memory.get(path_in(memory.workspace, place.path), start_line=first, lines=count)
     options.print(excerpt, excerpt.text if excerpt.lines else ())
     if not options.as_json:
         print_remarks(render.excerpt_remarks(excerpt))

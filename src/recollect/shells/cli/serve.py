@@ -222,8 +222,7 @@ def _sign_in(options: SharedOptions, url: str, *, password: str | None, path: st
 
     if password is None:
         raise UsageError("--oauth needs a password.", action="Set RECOLLECT_TOKEN or --token-file.")
-    sign_ins = SignIns.of(options.setup(can_ask=False))
-    return OAuth(url, sign_ins, path=path, password=password)
+    return OAuth(url, SignIns.of(options.setup(can_ask=False)), path=path, password=password)
 
 
 def parse_address(text: str) -> tuple[str, int]:

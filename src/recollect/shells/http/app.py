@@ -151,8 +151,7 @@ class GuardedApp:
             await self._app(scope, receive, send_secured)
         else:
             scope = {**scope, ROUTE: "refused", METHOD: scope["method"]}
-            refused = error_response(refusal)
-            await refused(scope, receive, send_secured)
+            await error_response(refusal)(scope, receive, send_secured)
         if statuses:
             method = scope[METHOD]
             self._state.metrics.count_request(

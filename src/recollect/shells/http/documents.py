@@ -159,8 +159,7 @@ async def change_documents(state: State, given: ChangesParameters) -> PushedList
         content = None if each.text is None else each.text.encode()
         changes.append(PushedChange(each.path, content, _expected_by(each.if_match)))
     written = await _pushed(state, lambda pushed: pushed.write(changes))
-    deleted = tuple(each.path for each in changes if each.content is None)
-    return PushedList(tuple(written), deleted)
+    return PushedList(tuple(written), tuple(each.path for each in changes if each.content is None))
 
 
 async def document_versions(state: State, path: NamedPath) -> PushedList:
@@ -216,9 +215,7 @@ def _expected(request: Request) -> frozenset[str | None] | None:
 
 
 def _expected_by(tag: str | None) -> frozenset[str | None] | None:
-    if tag is None:
-        return None
-    return frozenset({None if tag == "new" else tag.strip('"')})
+    return None if tag is None else frozenset({None if tag == "new" else tag.strip('"')})
 
 
 def _etag(document: PushedDocument) -> str:

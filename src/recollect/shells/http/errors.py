@@ -118,8 +118,7 @@ def error_response(error: RecollectError) -> Response:
     else:
         status = next((code for kind, code in _STATUSES if isinstance(error, kind)), _INTERNAL)
         headers = {}
-    body = as_json(ErrorBody(ErrorReport.of(error)))
-    return JsonResponse(body, status=status, headers=headers)
+    return JsonResponse(as_json(ErrorBody(ErrorReport.of(error))), status=status, headers=headers)
 
 
 INTERNAL_ERROR = RequestError(

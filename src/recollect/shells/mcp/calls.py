@@ -169,10 +169,8 @@ class Calls:
             return await self._served.search(request)
         except WorkspaceError as error:
             # The folder is gone: search what was indexed, and say so.
-            stale = replace(request, sync=False)
-            results = await self._served.search(stale)
-            notice = f"{error.message} {error.action}"
-            return replace(results, notices=(*results.notices, notice))
+            results = await self._served.search(replace(request, sync=False))
+            return replace(results, notices=(*results.notices, f"{error.message} {error.action}"))
 
     async def _read(self, path: str, first: int, count: int) -> Excerpt:
         return await self._served.read(

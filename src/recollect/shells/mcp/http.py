@@ -71,8 +71,7 @@ class McpApp:
             calls = self._calls_of(await self._server.admit(scope))
             body = await read_body(receive, limits=LIMITS)
         except RecollectError as error:
-            refused = error_response(self._server.shown(error))
-            await refused(scope, receive, send)
+            await error_response(self._server.shown(error))(scope, receive, send)
         except DisconnectedError:
             pass
         else:

@@ -75,8 +75,7 @@ def _object(required: str, optional: str = "", **special: object) -> dict[str, o
 
 
 def _results(hit: dict[str, object], **special: object) -> dict[str, object]:
-    hits = {"type": "array", "items": hit}
-    return _object("results", " ".join(special), results=hits, **special)
+    return _object("results", " ".join(special), results={"type": "array", "items": hit}, **special)
 
 
 _LINE = {"type": "integer"}

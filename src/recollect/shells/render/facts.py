@@ -277,8 +277,7 @@ def forgotten_fact(fact: Fact, restored: Sequence[Fact], *, program: str) -> For
             words += [f"--{name.replace('_', '-')}", shown]
     words += [word for tag in fact.tags for word in ("--tag", tag)]
     words += [word for each in restored for word in ("--supersedes", each.id)]
-    command = f"{program} remember {shlex.join(words)}"
-    return ForgottenFact(fact, tuple(restored), (command,))
+    return ForgottenFact(fact, tuple(restored), (f"{program} remember {shlex.join(words)}",))
 
 
 def forgotten_text(done: ForgottenFact) -> Iterator[Line]:

@@ -186,9 +186,7 @@ def _what_failed(leg: str, results: Results) -> str:
         return "The query was not expanded"
     if leg == Leg.VECTOR and results.mode is not Mode.KEYWORD:
         return "The configured provider did not answer"
-    if leg == Leg.VECTOR:
-        return "Searched by keyword only"
-    return f"The {leg} leg did not run"
+    return "Searched by keyword only" if leg == Leg.VECTOR else f"The {leg} leg did not run"
 
 
 def _continued(reason: str) -> str:
