@@ -56,13 +56,9 @@ _OPENCLAW_TYPES = frozenset({
     "session", "session-meta", "session_info", "custom", "custom_message", "compaction", "reset",
     "branch_summary", "model_change", "thinking_level_change", "label",
 })  # fmt: skip
-_EXPORTED = frozenset(
-    {TranscriptFormat.CHATGPT, TranscriptFormat.CLAUDE_AI, TranscriptFormat.CLAUDE_MEM}
-)
+_EXPORTED = (TranscriptFormat.CHATGPT, TranscriptFormat.CLAUDE_AI, TranscriptFormat.CLAUDE_MEM)
 """Formats of `export`, whose first row names them."""
-_CODEX_TYPES = frozenset(
-    {"session_meta", "turn_context", "event_msg", "response_item", "compacted"}
-)
+_CODEX_TYPES = ("session_meta", "turn_context", "event_msg", "response_item", "compacted")
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from recollect.text.size import CHARS_PER_TOKEN, weigh
 from recollect.types import Chunk, Document, SourceKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from recollect.sessions.transcript import Transcript
     from recollect.types import Stat
@@ -137,7 +137,8 @@ def _limit(options: ProjectOptions) -> int:
 
 
 def _chunks(projection: Projection, document: Document, options: ProjectOptions) -> list[Chunk]:
-    openings = _openings(projection.lines)
+    said = (line for line in reversed(projection.lines) if line.speaker is Speaker.USER)
+    openings = {line.generation: line for line in said}  # the first of each generation
     packed = pack(
         projection.lines,
         limit=_limit(options) + _LABEL_ROOM,
@@ -152,8 +153,8 @@ def _chunks(projection: Projection, document: Document, options: ProjectOptions)
         # Later words must not change earlier chunks, so words only head what follows them.
         title = projection.title
         if not title and opening and opening.number <= last.number:
-            said = opening.text.removeprefix(LABELS[opening.speaker])
-            title = next(wrap(said, width=_TOPIC_WIDTH))
+            words = opening.text.removeprefix(LABELS[opening.speaker])
+            title = next(wrap(words, width=_TOPIC_WIDTH))
         moment = next((line.moment for line in lines if line.moment is not None), None)
         speakers = {line.speaker for line in lines}
         chunks.append(
@@ -210,15 +211,6 @@ def wrap(text: str, *, width: int) -> Iterator[str]:
         start = end + 1 if text[end : end + 1] == " " else end
     if start < len(text):
         yield text[start:]
-
-
-def _openings(lines: Sequence[SpokenLine]) -> dict[int, SpokenLine]:
-    """Return the first line of the user in each generation."""
-    found: dict[int, SpokenLine] = {}
-    for line in lines:
-        if line.speaker is Speaker.USER:
-            found.setdefault(line.generation, line)
-    return found
 
 
 def _day(moment: datetime | None, zone: tzinfo | None) -> date | None:

@@ -58,10 +58,8 @@ def whole_lines(stream: BinaryIO) -> Iterator[tuple[int, str]]:
 
 def _skip_line(stream: BinaryIO) -> bool:
     """Skip the rest of a line; return whether it ended."""
-    while raw := stream.readline(MAX_LINE_BYTES):
-        if raw.endswith(b"\n"):
-            return True
-    return False
+    parts = iter(lambda: stream.readline(MAX_LINE_BYTES), b"")
+    return any(part.endswith(b"\n") for part in parts)
 
 
 class DamagedError(OSError):

@@ -78,8 +78,7 @@ def read_transcript(found: FoundTranscript) -> tuple[Transcript, Stat]:
 def read_lines(lines: Iterable[tuple[int, str]], reader: TranscriptReader) -> Transcript:
     """Return the conversation on numbered lines; lines without a JSON object are skipped."""
     for number, line in lines:
-        row = row_of(line)
-        if row is not None:
+        if (row := row_of(line)) is not None:
             reader.take(number, row)
     return reader.transcript()
 
