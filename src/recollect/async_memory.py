@@ -38,9 +38,7 @@ def _awaited(
     return hop
 
 
-def _opened(
-    opener: Callable[P, Memory],
-) -> Callable[P, Awaitable[AsyncMemory]]:
+def _opened(opener: Callable[P, Memory]) -> Callable[P, Awaitable[AsyncMemory]]:
     """Return an awaitable version of `Memory.open`, which runs in the memory's own thread."""
 
     @wraps(opener)

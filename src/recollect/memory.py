@@ -46,15 +46,7 @@ if TYPE_CHECKING:
     from recollect.facts.extract.run import Extractor
     from recollect.ingest.source import Source
     from recollect.parts import Models
-    from recollect.reports import (
-        Excerpt,
-        FoundSecret,
-        Recalled,
-        Report,
-        Status,
-        Verification,
-        Why,
-    )
+    from recollect.reports import Excerpt, FoundSecret, Recalled, Report, Status, Verification, Why
     from recollect.sessions.agent_notes import AgentNotes
     from recollect.sessions.book import SessionBook
     from recollect.sessions.source import SessionPlaces, SessionSource
@@ -409,11 +401,7 @@ class Memory:
             )
             return self._watcher
 
-        return Worker(
-            partial(self._shared, purpose),
-            watcher=watcher,
-            on_sync=on_sync,
-        )
+        return Worker(partial(self._shared, purpose), watcher=watcher, on_sync=on_sync)
 
     @synchronized
     def has_lost_index(self) -> bool:

@@ -40,14 +40,7 @@ from recollect.stores.base import SpaceTexts, published_in
 from recollect.stores.registry import open_cache
 from recollect.stores.synchronized import synchronized
 from recollect.text.confined import shown_path
-from recollect.types import (
-    MAX_QUERY_CHARS,
-    Degradation,
-    Scope,
-    SearchRequest,
-    SourceKind,
-    silent,
-)
+from recollect.types import MAX_QUERY_CHARS, Degradation, Scope, SearchRequest, SourceKind, silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -77,10 +70,7 @@ class Models:
     """The models of a memory, which its readers and other memories may use as well."""
 
     def __init__(
-        self,
-        config: Config,
-        *,
-        may_send: Callable[[Sending], bool] = lambda _: True,
+        self, config: Config, *, may_send: Callable[[Sending], bool] = lambda _: True
     ) -> None:
         self.chain = Chain(config.provider, may_send=may_send)
         self.chat = _open_chat(config.chat)

@@ -13,14 +13,7 @@ from typing import TYPE_CHECKING
 
 from recollect.config.checkouts import Checkout, checkout_of
 from recollect.config.paths import PROJECT_FILE, Places, find_workspace, settings_text
-from recollect.config.schema import (
-    SETTINGS,
-    Config,
-    canonical,
-    compose,
-    flatten,
-    read_setting,
-)
+from recollect.config.schema import SETTINGS, Config, canonical, compose, flatten, read_setting
 from recollect.errors import ConfigError, WorkspaceError
 from recollect.providers.keys import Variables
 from recollect.providers.options import AUTO, MEDIA_MODELS

@@ -120,12 +120,7 @@ class Workspace:
         home = Path(os.path.abspath(places.home))  # noqa: PTH100 - what it is named, not where it is
         if "RECOLLECT_HOME" not in self.environ or not is_inside(home, self.folder):
             return
-        of_agent = (
-            places.archive_of,
-            places.ingested_of,
-            places.recalls_of,
-            places.socket_of,
-        )
+        of_agent = (places.archive_of, places.ingested_of, places.recalls_of, places.socket_of)
         for each in (self.index, places.cache, *(place(agent) for place in of_agent)):
             try:
                 resolve_inside(each, self.folder)

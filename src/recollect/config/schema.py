@@ -130,9 +130,7 @@ SETTINGS: dict[str, Setting] = {row.key: row for row in _settings(Config)}
 
 
 def flatten(
-    table: Mapping[str, object],
-    spelling: Callable[[str], str] = str,
-    at: tuple[str, ...] = (),
+    table: Mapping[str, object], spelling: Callable[[str], str] = str, at: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], object]]:
     """Yield the values of a table and the tables in it, each with its path of keys."""
     for key, value in table.items():

@@ -169,8 +169,7 @@ def _read(file: Path, workspace: Path | None) -> str:
         return read_named(file, workspace, max_bytes=_MAX_BYTES).decode("utf-8-sig")
     except FileNotFoundError as error:
         raise UsageError(
-            f"The file {file} does not exist.",
-            action=f"Name a file of cases. {_ONE_LINE}",
+            f"The file {file} does not exist.", action=f"Name a file of cases. {_ONE_LINE}"
         ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(

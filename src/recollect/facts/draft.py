@@ -13,13 +13,7 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import StoreError, UsageError
 from recollect.facts.page import BulletIds, edited, parse_page
-from recollect.facts.record import (
-    CATEGORIES,
-    DEFAULT_CATEGORY,
-    EXPLICIT,
-    Fact,
-    next_id,
-)
+from recollect.facts.record import CATEGORIES, DEFAULT_CATEGORY, EXPLICIT, Fact, next_id
 from recollect.facts.rules import Decision, Verdict, contradicting, decide
 from recollect.facts.state import chain, forgotten_lines, no_such_fact, successors_of
 from recollect.records import dataclass

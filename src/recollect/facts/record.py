@@ -98,11 +98,7 @@ EXPLICIT = frozenset({Provenance.OWNER, Provenance.AGENT})
 SAVE_PLACE = "Save where the secret is kept instead."
 MOST_FACT_CHARS = 4_000
 """A longer statement is a note, not a fact."""
-CONFIDENCES = {
-    Provenance.OWNER: 1.0,
-    Provenance.AGENT: 0.9,
-    Provenance.INGEST: 0.8,
-}
+CONFIDENCES = {Provenance.OWNER: 1.0, Provenance.AGENT: 0.9, Provenance.INGEST: 0.8}
 """Confidence of a new fact. An agent may have been talked into it."""
 
 

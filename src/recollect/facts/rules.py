@@ -70,11 +70,7 @@ class Decision:
 
 
 def decide(
-    fact: Fact,
-    facts: Mapping[str, Fact],
-    *,
-    now: datetime,
-    forgotten: frozenset[str] = frozenset(),
+    fact: Fact, facts: Mapping[str, Fact], *, now: datetime, forgotten: frozenset[str] = frozenset()
 ) -> Decision:
     """Decide by the rules above; `forgotten` has digests that extraction must not store again."""
     if fact.supersedes:

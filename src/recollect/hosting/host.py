@@ -36,13 +36,7 @@ class PushedMemory(MemoryParts):
     """One of many memories of a database. A `MemoryHost` opens it."""
 
     def __init__(
-        self,
-        setup: Setup,
-        *,
-        store: Store,
-        documents: PostgresPushed,
-        models: Models,
-        purpose: str,
+        self, setup: Setup, *, store: Store, documents: PostgresPushed, models: Models, purpose: str
     ) -> None:
         """Compose the parts around an open store and its documents."""
         self._documents = documents

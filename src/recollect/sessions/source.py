@@ -173,11 +173,7 @@ class SessionSource(Source):
         """Read a transcript as a document."""
         transcript, stat = read_transcript(self._transcripts[found.path])
         document, chunks = document_of(
-            transcript,
-            path=found.path,
-            stat=stat,
-            now_ns=time.time_ns(),
-            options=self._options,
+            transcript, path=found.path, stat=stat, now_ns=time.time_ns(), options=self._options
         )
         return Taken(document, lambda: chunks)
 

@@ -123,10 +123,7 @@ def run(command: click.Command, arguments: Sequence[str]) -> int:
     try:
         with system_failures_explained():
             code = command.main(
-                list(arguments),
-                prog_name="recollect",
-                standalone_mode=False,
-                obj=SharedOptions(),
+                list(arguments), prog_name="recollect", standalone_mode=False, obj=SharedOptions()
             )
     except click.UsageError as error:
         if not wants_json:

@@ -44,11 +44,7 @@ _LEFT_OUT = (
     "Only memory/ of {folder} is indexed, not the notes beside it such as {named}. "
     "To index every Markdown file: `recollect config set extra_paths .`."
 )
-_STAGES = {
-    "read": "Reading files",
-    "embed": "Embedding",
-    "ask": "Asking the cases",
-}
+_STAGES = {"read": "Reading files", "embed": "Embedding", "ask": "Asking the cases"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +74,7 @@ class SharedOptions:
 
     @contextlib.contextmanager
     def open_memory(
-        self,
-        *,
-        may_be_empty: bool = False,
-        can_ask: bool = True,
-        setup: Setup | None = None,
+        self, *, may_be_empty: bool = False, can_ask: bool = True, setup: Setup | None = None
     ) -> Iterator[Memory]:
         """Open the memory that the options name; print notices that no report contained.
 

@@ -11,11 +11,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.routing import Match, Route
 
 from recollect.shells.guard import RequestOrigin
-from recollect.shells.http.errors import (
-    UNKNOWN_PATH,
-    RequestError,
-    error_response,
-)
+from recollect.shells.http.errors import UNKNOWN_PATH, RequestError, error_response
 from recollect.shells.http.listen import framing_error
 from recollect.shells.http.route import ROUTE, OperationRoute
 from recollect.version import __version__

@@ -98,8 +98,7 @@ TagName = Annotated[
 ScopeName = Annotated[
     str,
     Field(
-        max_length=210,
-        pattern=r"^(global|(user|agent|session):[^\s,\x00-\x1f\x7f-\xa0]{1,200})$",
+        max_length=210, pattern=r"^(global|(user|agent|session):[^\s,\x00-\x1f\x7f-\xa0]{1,200})$"
     ),
     must_be("global, user:NAME, agent:NAME or session:NAME"),
 ]

@@ -43,10 +43,7 @@ def model_of(record: type) -> type[BaseModel]:
     """Return the model of a record's JSON."""
     fields: dict[str, Any] = dict(_fields(record))
     return create_model(
-        record.__name__,
-        __config__=ConfigDict(extra="forbid"),
-        __doc__=record.__doc__,
-        **fields,
+        record.__name__, __config__=ConfigDict(extra="forbid"), __doc__=record.__doc__, **fields
     )
 
 

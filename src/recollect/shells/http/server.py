@@ -74,10 +74,7 @@ async def run_many(host: MemoryHost, *, options: ServeOptions, on_ready: Ready) 
 
 
 async def run_server(
-    open_memory: Callable[[], Awaitable[AsyncMemory]],
-    *,
-    options: ServeOptions,
-    on_ready: Ready,
+    open_memory: Callable[[], Awaitable[AsyncMemory]], *, options: ServeOptions, on_ready: Ready
 ) -> None:
     """Open a memory, serve it until a signal, and close it."""
     memory = ServedMemory(open_memory)

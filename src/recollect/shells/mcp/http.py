@@ -40,12 +40,7 @@ class McpApp:
     """The tools as an application of a server, behind its guard, for the memory of the request."""
 
     def __init__(
-        self,
-        path: str,
-        server: AnyServer,
-        calls_of: Callable[[Any], Calls],
-        *,
-        instructions: str,
+        self, path: str, server: AnyServer, calls_of: Callable[[Any], Calls], *, instructions: str
     ) -> None:
         """Store the arguments; `calls_of` returns the tools of a state that `server` admits."""
         self.path = path

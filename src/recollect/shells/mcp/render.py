@@ -92,11 +92,7 @@ def _error_text(error: RecollectError) -> str:
 
 
 def search_result(
-    results: Results,
-    *,
-    max_tokens: int,
-    is_partial: bool,
-    narrowed: Sequence[str] = (),
+    results: Results, *, max_tokens: int, is_partial: bool, narrowed: Sequence[str] = ()
 ) -> ToolResult:
     """Return the result of memory_search; `narrowed` names the arguments that excluded hits."""
     frame, warnings = _frame(results, is_partial=is_partial, narrowed=narrowed)

@@ -75,10 +75,7 @@ class McpOptions:
             module = await asyncio.to_thread(import_module, "recollect.async_memory")
             twin: type[AsyncMemory] = module.AsyncMemory
             return await twin.open(
-                self.workspace,
-                agent=self.agent,
-                config_file=self.config_file,
-                scopes=self.scopes,
+                self.workspace, agent=self.agent, config_file=self.config_file, scopes=self.scopes
             )
 
         return ServedMemory(open_memory, call_seconds=CALL_SECONDS)

@@ -81,12 +81,7 @@ def _results(hit: dict[str, object], **special: object) -> dict[str, object]:
 _LINE = {"type": "integer"}
 HIT_FIELDS = ["path", "startLine", "endLine", "score", "snippet", "source", "citation"]
 """What every hit has, also in the compact form."""
-_HIT = _object(
-    " ".join(HIT_FIELDS),
-    startLine=_LINE,
-    endLine=_LINE,
-    score={"type": "number"},
-)
+_HIT = _object(" ".join(HIT_FIELDS), startLine=_LINE, endLine=_LINE, score={"type": "number"})
 
 TOOLS = (
     Tool(

@@ -183,8 +183,7 @@ def remembered_text(remembered: RememberReport, *, program: str) -> Iterator[Lin
     since = f", valid from {_day(fact.valid_from)}" if fact.valid_from else ""
     others = [other for other in decision.others if other.id != fact.id]
     verdict = _VERDICTS[decision.verdict.value].format(
-        when=since + _until(fact),
-        others="this fact" if len(others) == 1 else "these facts",
+        when=since + _until(fact), others="this fact" if len(others) == 1 else "these facts"
     )
     yield f"  {verdict}{_why(decision.reason, others)}{':' if others else ''}", "dim"
     yield from _below(others)
