@@ -182,7 +182,7 @@ class MemoryParts:
 
     @cached_property
     def facts(self) -> FactBook:
-        """The facts, of a worktree without a ledger those of the main checkout."""
+        """The facts; a worktree without a ledger has those of the main checkout."""
         if self._main and self.folder and not (self.folder / FACTS_FOLDER).exists():
             return self._others[self._main]().facts
         from recollect.facts.book import FactBook

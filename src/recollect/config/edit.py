@@ -1,4 +1,4 @@
-"""Edits TOML files that a person keeps: the values named change, and nothing else moves."""
+"""Edits TOML files that a person keeps: only the values named change, or nothing is written."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class FactsSource(Source):
 
     @property
     def recipe(self) -> str:
-        """Changes with what superseded which: that may end facts of unchanged files."""
+        """The rules of indexing, and what superseded which, maybe in another file."""
         if self._recipe is None:
             state = self._read()
             flaw = _FLAWED if state.problems else ""

@@ -166,7 +166,7 @@ def state_of(
 
 
 def _statements(found: list[_Found]) -> list[list[_Found]]:
-    """Return the entries with one id, first a superseded one: its successor names it."""
+    """Return the entries of one id by text and scope, first the superseded, which keep it."""
     if len(found) == 1:
         return [found]
     statements: dict[tuple[str, str], list[_Found]] = {}

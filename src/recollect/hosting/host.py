@@ -126,7 +126,7 @@ class MemoryHost:
         scopes: frozenset[str] | None = None,
         purpose: str = "a server of many memories",
     ) -> PushedMemory:
-        """Return a memory for one thread, to be closed; only facts of `scopes` are seen."""
+        """Return a memory for one thread, to be closed; it sees facts of `scopes`, None: all."""
         return PushedMemory(
             self._setup.for_agent(agent).limited_to(scopes),
             store=self.database.store(agent),

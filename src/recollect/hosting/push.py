@@ -1,7 +1,8 @@
 """Pushes a folder to a memory of a server: compares digests, and sends only what differs.
 
 The folder wins: what was deleted in it is deleted there. Pages of facts are only added, because the
-server may know more. A token is never sent in the clear to another machine.
+server may know more. Secrets are hidden if the setting `redact` says so, and a token is never sent
+in the clear to another machine.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Says what goes to a server before the first texts of a memory do, and asks on a terminal.
 
-Without a terminal, or if this very command names the provider, naming it was the permission.
+Only a provider that your own settings name gets that far. Without a terminal, or if this very
+command names it, naming it was the permission.
 """
 
 from __future__ import annotations

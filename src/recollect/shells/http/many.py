@@ -190,7 +190,7 @@ class MemoriesState(AnyServer):
 
 
 class RequestRates:
-    """Refuses requests to a memory above a number a minute, which come back evenly."""
+    """Refuses requests to a memory above a number per minute, which come back evenly."""
 
     def __init__(self, most_per_minute: int) -> None:
         self._most = most_per_minute
