@@ -417,8 +417,8 @@ class MemoryParts:
         stored = self.store.status(counted, audience=audience)
         others = self._ask_others(MemoryParts.stored)
         failed = {at: each for at, each in others.items() if isinstance(each, RecollectError)}
-        costs = self.setup.places.recalls_of(self.agent)
-        # The cache of a server is not for its clients.
+        # Neither the cache nor the recalls of a server are for its clients; others add to both.
+        is_own = self.folder is not None and audience is None
         cache, trouble = (None, ()) if self.folder is None else cache_status_of(self.cache)
         return Status(
             workspace=str(self.setup.workspace),
@@ -442,7 +442,7 @@ class MemoryParts:
                     served_from=str(published) if published else None,
                 ),
             ),
-            cache=cache if audience is None else None,  # others fill it as well
+            cache=cache if is_own else None,
             stale=staleness if audience is None else _without_facts(staleness),
             probe=probe,
             at_work=at_work(self.store) if self.store.is_writable else None,
@@ -453,7 +453,7 @@ class MemoryParts:
                 if not isinstance(each, RecollectError)
             },
             checkouts=tuple(map(str, self.setup.checkout.others())),
-            recalls=() if self.folder is None else costs_in(costs),
+            recalls=costs_in(self.setup.places.recalls_of(self.agent)) if is_own else (),
         )
 
     @synchronized

@@ -280,9 +280,8 @@ PAGES: dict[str, tuple[dict[str, str], ...]] = {
     "/api/timeline": ({},),
     "/api/map": ({},),
     "/api/tidy": ({},),
-    "/api/picture": ({"path": "boat.png", "note": NAME}, {"path": HOSTILE, "note": NAME}),
-    "/api/related": ({"path": NAME}, {"path": HOSTILE}),
     "/api/picture": ({"path": f"{BAD}.png"}, {"path": "a.png", "note": HOSTILE}),
+    "/api/related": ({"path": NAME}, {"path": HOSTILE}),
 }
 """Parameters with which each address is asked."""
 
