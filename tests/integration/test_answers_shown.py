@@ -105,18 +105,27 @@ def test_a_date_and_a_heading_that_the_path_says_are_not_said_again(run: Run, wr
         assert "We painted the boat green." in text
 
 
-def test_without_an_answer_the_terminal_says_so_first_and_gives_each_weak_match_a_line(
+def test_without_an_answer_the_terminal_says_so_first_and_shows_the_best_sentences_whole(
     run: Run, write: Write
 ) -> None:
-    for name in ("boat", "bike", "tent"):
-        write(f"memory/{name}.md", f"# {name.title()}\n\n{'We like it. ' * 30}The {name} is old.\n")
+    said = "is old, and its trailer has been standing in the barn of the neighbours since the flood"
+    for name in ("bike", "boat", "sled", "tent"):
+        write(f"memory/{name}.md", f"# {name.title()}\n\n{'We like it. ' * 30}The {name} {said}.\n")
+    for day in range(9):
+        write(f"memory/{day}.md", f"# Day {day}\n\nIt rained {day} hours.\n")
 
-    shown, told = run("search", "who sold us the boat trailer in Lisbon")
+    shown, told = run("search", "who sold us the trailer in Lisbon")
     first, *weak = shown.splitlines()
 
     assert "This does not seem to be in memory. Weak matches:" == first
-    assert all(".md:1-3  " in line and len(line) <= 80 for line in weak)
-    assert "The boat is old." in weak[0]
+    assert [
+        "0.055 memory/boat.md:1-3",
+        "  … The boat is old, and its trailer has been standing in the barn of the",
+        "  neighbours since the flood.",
+    ] == weak[4:7]
+    assert 3 == flat(shown).count(f"{said}.")
+    assert ":1-3  The tent is old, and its trailer has been standing in…" in weak[-1]
+    assert all(len(line) <= 80 for line in weak)
     assert "" == told
 
 
@@ -199,6 +208,32 @@ def test_what_front_matter_says_is_found_and_shown(
     assert line in shown
     assert "memory/Anselm.md" == hits[0]["path"]
     assert line in hits[0]["snippet"]
+
+
+def test_the_reader_finds_the_sentence_that_shares_no_word_with_the_question(
+    workspace: Path, environ: dict[str, str], write: Write
+) -> None:
+    write(
+        "memory/Anselm.md",
+        "---\nstatus: paused\nbirthday: 1971-06-30\n---\nMet at the choir. He lives in Graz.\n",
+    )
+    write(
+        "memory/biscuit.md",
+        "# Biscuit\n\n- Food: 160 g dry a day\n- Dog sitter: Lottie, £18 a night.\n- Fond of tea\n",
+    )
+    write(
+        "memory/road.md",
+        "# Road\n\n| Option | Trees kept |\n|---|---|\n| A: lanes | 4 |\n| B: bus gate | 29 |\n",
+    )
+    with Memory.open(workspace, environ=environ, settings={"provider": "none"}) as memory:
+        born = memory.search("when was Anselm born")[0]
+        sitter = memory.search("who looks after Biscuit and what does she charge")[0]
+        trees = memory.search("how many trees does the bus gate leave")[0]
+
+    assert "- birthday: 1971-06-30" == born.sentence
+    assert born.snippet.startswith("- birthday: 1971-06-30\n\nMet at the choir.")
+    assert "- Dog sitter: Lottie, £18 a night." == sitter.sentence
+    assert "| B: bus gate | 29 |" == trees.sentence
 
 
 @pytest.fixture

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING
 from recollect.records import dataclass
 from recollect.search.confidence import confidence, is_confident
 from recollect.search.embed import NOT_READ, Serving, StoredSpaces, choose_provider, embed_question
-from recollect.search.hits import compacted, make_hits, term_weights
+from recollect.search.hits import compacted, make_hits
 from recollect.search.interpret import interpret
 from recollect.search.notices import empty_notices, filling_notices, notices, source_notices
 from recollect.search.propose import UNEMBEDDED, UNUSABLE, propose
 from recollect.search.rank import rank
 from recollect.search.request import adapt_options, at_this_moment, read_question
 from recollect.search.select import select
+from recollect.search.sentences import term_weights, texts_said
 from recollect.search.weigh import weigh
 from recollect.text.phrases import read_filters
 from recollect.types import Leg, Results
@@ -64,14 +65,17 @@ def search(  # noqa: PLR0913 - the parts of an answer
     ranking = rank(evidence, options=options.rank, today=today, reranker=reranker)
     spans = select(ranking, evidence, options=options.rank)
     probability = confidence(evidence, ranking, best=spans[0].row if spans else None)
+    is_sure = is_confident(probability, ranking)
+    reader = None if ranking.is_exact.any() or ranking.degraded else reranker
+    said = texts_said(spans, evidence=evidence, reader=reader, is_sure=is_sure)
     results = Results(
-        hits=make_hits(spans, evidence=evidence, ranking=ranking, today=today),
+        hits=make_hits(spans, said, evidence=evidence, ranking=ranking, today=today),
         query=query.text,
         mode=pools.mode,
         provider=pools.fingerprint.provider if pools.fingerprint else None,
         model=pools.fingerprint.model if pools.fingerprint else None,
         fusion=ranking.fusion,
-        confident=is_confident(probability, ranking),
+        confident=is_sure,
         confidence=probability,
         degraded={**pools.degraded, **ranking.degraded} or None,
         notices=notices(evidence),

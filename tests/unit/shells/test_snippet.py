@@ -42,6 +42,18 @@ def test_a_paragraph_is_wrapped_at_words_and_a_list_is_not_joined() -> None:
     assert ["  … it is wrapped.", "  - [first]", "  - second"] == rows
 
 
+def test_a_row_of_a_table_is_shown_whole_or_not() -> None:
+    text = "| what | who |\n|---|---|\n| hedge | Ann |\n" + f"| wall | {'Bob and ' * 9}Cy |\n"
+
+    assert ["  … | [hedge] | Ann | …"] == shown(text, "hedge", count=2)
+
+
+def test_a_sentence_begins_a_row() -> None:
+    text = "It rained. We went climbing near Sintra. The end.\n"
+
+    assert ["  … We went [climbing] near Sintra. The …"] == shown(text, "climb", count=1)
+
+
 def test_lines_of_code_are_not_joined() -> None:
     text = "How to:\n```\ngit rebase main\ngit reflog\n```\nThen push\nit.\n"
 

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from recollect.types import Hit, Results, Trace
 
 _MOST_ROWS = 3  # of a hit
+_WEAK_ROWS = (3, 1, 1)
+"""At least so many of the first weak hits, at most _MOST_ROWS; of the others one line."""
+_UNLIKELY = 0.03
+"""The probability of an answer below which every weak hit has one line."""
 _SCREEN_ROWS = 21
 """Rows of a terminal of 24 lines, without the prompt and two notices."""
 _LEAST_ROOM = 12  # for a heading
@@ -49,7 +53,7 @@ def results_text(results: Results, *, width: int, verbose: bool = False) -> Iter
         yield from _whole_hits(results)
     elif not results.confident and results.hits[0].trace is None:
         yield "This does not seem to be in memory. Weak matches:", "yellow"
-        yield from (_weak_line(hit, width=width) for hit in results.hits)
+        yield from _weak_hits(results, width=width)
     else:
         yield from _short_hits(results, width=width)
 
@@ -82,12 +86,11 @@ def _short_hits(results: Results, *, width: int) -> Iterator[MarkedLine]:
     has_own_line = each >= _MOST_ROWS + 2
     count = max(1, min(_MOST_ROWS, each - 1))
     for hit in results.hits:
-        place = f"{hit.score:.3f} {hit.path}:{hit.start_line}-{hit.end_line}"
-        heading = hit.title
+        place, heading = _place(hit), hit.title
         if has_own_line or not heading:
             yield place, "bold"
         else:  # where lines are scarce
-            yield [(place, "bold"), (_fitted(f"  {heading}", width - len(place)), "cyan")], ""
+            yield _titled(hit, width=width, style="bold")
         yield from _hit_remarks(hit)
         if has_own_line and heading:
             yield heading, "cyan"
@@ -95,8 +98,30 @@ def _short_hits(results: Results, *, width: int) -> Iterator[MarkedLine]:
         yield from ((row, "") for row in rows)
 
 
+def _weak_hits(results: Results, *, width: int) -> Iterator[MarkedLine]:
+    """Yield the best sentence of the first hits whole, and a line for each of the others."""
+    from recollect.shells.render.snippet import snippet_rows  # noqa: PLC0415
+
+    whole = len(_WEAK_ROWS) if results.confidence >= _UNLIKELY else 0
+    for hit, count in zip(results.hits[:whole], _WEAK_ROWS, strict=False):
+        yield _titled(hit, width=width)
+        rows = snippet_rows(hit, wanted=results.terms, width=width, count=count, most=_MOST_ROWS)
+        yield from ((row, "") for row in rows)
+    yield from (_weak_line(hit, width=width) for hit in results.hits[whole:])
+
+
+def _place(hit: Hit) -> str:
+    return f"{hit.score:.3f} {hit.path}:{hit.start_line}-{hit.end_line}"
+
+
+def _titled(hit: Hit, *, width: int, style: str = "") -> MarkedLine:
+    place = _place(hit)
+    title = f"  {hit.title}" if hit.title else ""
+    return [(place, style), (_fitted(title, width - len(place)), "cyan")], ""
+
+
 def _weak_line(hit: Hit, *, width: int, is_titled: bool = False) -> MarkedLine:
-    place = f"{hit.score:.3f} {hit.path}:{hit.start_line}-{hit.end_line}"
+    place = _place(hit)
     says = " ".join((hit.sentence or without_headings(hit.snippet, hit.heading)).split())
     says = f"{hit.title}: {says}" if is_titled and hit.title else says
     return [(place, ""), (_fitted(f"  {says}", width - len(place)), "dim")], ""
@@ -111,7 +136,7 @@ def _fitted(text: str, room: int) -> str:
 
 def _whole_hits(results: Results) -> Iterator[Line]:
     for hit in results.hits:
-        yield f"{hit.score:.3f} {hit.path}:{hit.start_line}-{hit.end_line}", "bold"
+        yield _place(hit), "bold"
         yield from _hit_remarks(hit)
         if hit.title:
             yield hit.title, "cyan"
