@@ -110,6 +110,9 @@ def source_notices(request: SearchRequest, *, indexed: Collection[str]) -> Itera
         yield f'{what} not indexed: set sources = ["memory", "{request.source}"] in your settings.'
 
 
+PATH_HINT = 'A name with spaces needs quotes, a file its ending: path:"Daily notes/dentist.md".'
+
+
 def empty_notices(
     scope: Scope, store: Store, *, workspace: Path | None, is_synced: bool
 ) -> Iterator[str]:
@@ -130,7 +133,7 @@ def _empty_filters(scope: Scope, *, store: Store) -> Iterator[str]:
         scope, source=None, since=None, before=None, path=None, tags=(), phrases=()
     )
     sentences = {
-        "path": f"No indexed file matches the path {scope.path!r}.",
+        "path": f"No indexed file matches the path {scope.path!r}. {PATH_HINT}",
         "source": f"Nothing is indexed from {scope.source}.",
         "since": f"Nothing is dated on or after {scope.since}.",
         "before": f"Nothing is dated before {scope.before}.",

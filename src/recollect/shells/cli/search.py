@@ -132,7 +132,10 @@ def _list_notes(options: SharedOptions, request: SearchRequest) -> None:
     with options.open_memory() as memory:
         memory.sync(max_texts=0)
         found = memory.overview.documents(limit=request.max_results or _MOST_LISTED, **filters)
-    options.print(found, render.documents_text(found))
+    from recollect.search.notices import PATH_HINT  # noqa: PLC0415 - not needed for --help
+
+    hint = PATH_HINT if request.path else ""
+    options.print(found, render.documents_text(found, hint=hint))
 
 
 @click.command("recall")

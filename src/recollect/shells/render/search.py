@@ -67,10 +67,10 @@ def why_text(why: Why) -> Iterator[Line]:
         yield from trace_text(why.hit.trace)
 
 
-def documents_text(found: Documents) -> Iterator[Line]:
+def documents_text(found: Documents, *, hint: str = "") -> Iterator[Line]:
     """Yield what `search` prints without a query: a line for each note."""
     if not found.documents:
-        yield "No notes match these filters.", ""
+        yield f"No notes match these filters. {hint}".rstrip(), ""
     yield from table(
         (each.path, each.title or "", str(each.date or "")) for each in found.documents
     )
