@@ -293,12 +293,7 @@ class FactBook:
         return self._ledger.edit(lambda draft: forget(draft, wanted))
 
     def unforget(self, fact: Fact) -> RestoreReport:
-        """Bring a forgotten fact back as it was: nothing of it is kept, so it has to be given.
-
-        Raises:
-            UsageError: it is not forgotten.
-
-        """
+        """Bring a forgotten fact back as it was: nothing of it is kept, so it has to be given."""
         return self._ledger.edit(lambda draft: unforget(draft, fact))
 
     def export(self) -> list[str]:

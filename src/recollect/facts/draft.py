@@ -136,12 +136,10 @@ class Draft:
         self.note_forgotten([digest, own_id] if has_id else [digest])
         return fact
 
-    def bring_back(self, fact: Fact) -> Fact:
+    def bring_back(self, fact: Fact) -> None:
         """Add a forgotten fact as it was."""
         self.unforgotten = frozenset(forgotten_lines(fact))
-        self._added[fact.id] = self._file_for(fact)
-        self._facts[fact.id] = fact
-        return fact
+        self._added[fact.id], self._facts[fact.id] = self._file_for(fact), fact
 
     def note_forgotten(self, lines: Iterable[str]) -> None:
         """Have digests and ids kept as those of forgotten facts."""

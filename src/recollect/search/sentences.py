@@ -1,18 +1,17 @@
 """Spans ─▶ what each hit says, and the sentence of it that answers: docs/decisions/ranking.md.
 
-The reader judges sentences of the first hits one by one. What it cannot read or has no time for is
-chosen by the words of the question. Fields of the front matter count as sentences.
+The reader judges sentences of the first hits one by one. What it cannot read is chosen by the
+words of the question. Fields of the front matter count as sentences.
 """
 
 from __future__ import annotations
 
 import math
-import time
 from typing import TYPE_CHECKING
 
 from recollect.errors import ProviderError
 from recollect.providers.base import READS_ENOUGH
-from recollect.text.excerpt import best_sentence, sentences, weight_of
+from recollect.text.excerpt import sentences, weight_of
 from recollect.text.terms import terms
 from recollect.types import HEADING_SEPARATOR
 
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
 _READ_HITS = 3  # of an answer that is not confident, otherwise the first alone
 _MOST_READ = 8  # sentences of one hit, those with most of the question: each takes 3 ms
-_MOST_SECONDS = 1.0  # that an answer waits for better sentences
 
 
 def term_weights(evidence: Evidence) -> dict[str, float]:
@@ -43,34 +41,28 @@ def texts_said(
 ) -> Iterator[tuple[str, str]]:
     """Yield the text of each hit and its best sentence, which may be empty."""
     question, weights = evidence.question.query.text, term_weights(evidence)
-    deadline = time.monotonic() + _MOST_SECONDS
-    if reader is not None and reader.reads(question) < READS_ENOUGH:
-        reader = None
     for at, chunk in enumerate(evidence.loaded.chunks[span.row] for span in spans):
         fields = [f"- {each}" for each in chunk.fields if each not in chunk.text]
         # Its prose does not go on a list.
         gap = "" if chunk.text.startswith(("#", "\n")) or not fields else "\n"
-        best = ""
-        if reader is not None and at < (1 if is_sure else _READ_HITS):
-            said = dict.fromkeys((*fields, *sentences(chunk.text)))
-            promising = sorted(said, key=lambda each: -weight_of(each, weights))[:_MOST_READ]
-            best = _read_best(question, promising, chunk, reader=reader, deadline=deadline)
-        best = best or best_sentence("\n".join((*fields, gap + chunk.text)), weights)
+        said = dict.fromkeys((*fields, *sentences(chunk.text)))
+        ranked = sorted(said, key=lambda each: -weight_of(each, weights))
+        best = ranked[0] if ranked and weight_of(ranked[0], weights) else ""
+        if reader is not None and ranked and at < (1 if is_sure else _READ_HITS):
+            best = _likeliest(question, ranked[:_MOST_READ], chunk, reader=reader) or best
         shown = [each for each in fields if each == best or weights.keys() & terms(each)]
         yield "\n".join((*shown, (gap if shown else "") + chunk.text)), best
 
 
-def _read_best(
-    question: str, said: Sequence[str], chunk: Chunk, *, reader: Reranker, deadline: float
-) -> str:
+def _likeliest(question: str, said: Sequence[str], chunk: Chunk, *, reader: Reranker) -> str:
     """Return the sentence that most likely answers, below its headings and the head of a table."""
-    if not said or reader.reads(chunk.text) < READS_ENOUGH:
+    if min(map(reader.reads, (question, chunk.text))) < READS_ENOUGH:
         return ""
     above = HEADING_SEPARATOR.join(chunk.heading)
     head = next((line for line in chunk.text.split("\n") if line.startswith("|")), "")
     passages = [f"{above}\n{head if each.startswith('|') else ''}\n{each}" for each in said]
     try:
-        opinions = reader.score(question, passages, deadline=deadline)
+        opinions = reader.score(question, passages, deadline=None)
     except ProviderError:
         return ""
-    return said[opinions.index(max(opinions))] if len(opinions) == len(said) else ""
+    return said[opinions.index(max(opinions))]

@@ -25,12 +25,6 @@ _ASKED = 0.5  # what the words of a question count that the text itself asks
 _ELLIPSIS = "…"
 
 
-def best_sentence(text: str, weights: Mapping[str, float]) -> str:
-    """Return the sentence with the most of the terms by weight, the first of equals, or nothing."""
-    best = max(sentences(text), key=lambda each: weight_of(each, weights), default="")
-    return best if weight_of(best, weights) else ""
-
-
 def weight_of(sentence: str, weights: Mapping[str, float]) -> float:
     """Return how much of the terms a sentence has, by weight."""
     said = set(weights.keys() & terms(sentence)) or (

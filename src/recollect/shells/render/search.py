@@ -18,10 +18,7 @@ if TYPE_CHECKING:
     from recollect.types import Hit, Results, Trace
 
 _MOST_ROWS = 3  # of a hit
-_WEAK_ROWS = (3, 1, 1)
-"""At least so many of the first weak hits, at most _MOST_ROWS; of the others one line."""
-_UNLIKELY = 0.03
-"""The probability of an answer below which every weak hit has one line."""
+_MOST_WEAK = 3  # weak hits whose best sentence is shown whole, the others have a line
 _SCREEN_ROWS = 21
 """Rows of a terminal of 24 lines, without the prompt and two notices."""
 _LEAST_ROOM = 12  # for a heading
@@ -53,7 +50,8 @@ def results_text(results: Results, *, width: int, verbose: bool = False) -> Iter
         yield from _whole_hits(results)
     elif not results.confident and results.hits[0].trace is None:
         yield "This does not seem to be in memory. Weak matches:", "yellow"
-        yield from _weak_hits(results, width=width)
+        yield from _short_hits(results, width=width, most=_MOST_WEAK)
+        yield from (_weak_line(hit, width=width) for hit in results.hits[_MOST_WEAK:])
     else:
         yield from _short_hits(results, width=width)
 
@@ -78,19 +76,19 @@ def documents_text(found: Documents, *, hint: str = "") -> Iterator[Line]:
         yield f"{more} more: raise -n.", "dim"
 
 
-def _short_hits(results: Results, *, width: int) -> Iterator[MarkedLine]:
+def _short_hits(results: Results, *, width: int, most: int | None = None) -> Iterator[MarkedLine]:
     """Yield so few lines that the best of six hits, the first, does not scroll off the screen."""
     from recollect.shells.render.snippet import snippet_rows  # noqa: PLC0415
 
     each = _SCREEN_ROWS // len(results.hits)
     has_own_line = each >= _MOST_ROWS + 2
     count = max(1, min(_MOST_ROWS, each - 1))
-    for hit in results.hits:
+    for hit in results.hits[:most]:
         place, heading = _place(hit), hit.title
         if has_own_line or not heading:
             yield place, "bold"
         else:  # where lines are scarce
-            yield _titled(hit, width=width, style="bold")
+            yield [(place, "bold"), (_fitted(f"  {heading}", width - len(place)), "cyan")], ""
         yield from _hit_remarks(hit)
         if has_own_line and heading:
             yield heading, "cyan"
@@ -98,26 +96,8 @@ def _short_hits(results: Results, *, width: int) -> Iterator[MarkedLine]:
         yield from ((row, "") for row in rows)
 
 
-def _weak_hits(results: Results, *, width: int) -> Iterator[MarkedLine]:
-    """Yield the best sentence of the first hits whole, and a line for each of the others."""
-    from recollect.shells.render.snippet import snippet_rows  # noqa: PLC0415
-
-    whole = len(_WEAK_ROWS) if results.confidence >= _UNLIKELY else 0
-    for hit, count in zip(results.hits[:whole], _WEAK_ROWS, strict=False):
-        yield _titled(hit, width=width)
-        rows = snippet_rows(hit, wanted=results.terms, width=width, count=count, most=_MOST_ROWS)
-        yield from ((row, "") for row in rows)
-    yield from (_weak_line(hit, width=width) for hit in results.hits[whole:])
-
-
 def _place(hit: Hit) -> str:
     return f"{hit.score:.3f} {hit.path}:{hit.start_line}-{hit.end_line}"
-
-
-def _titled(hit: Hit, *, width: int, style: str = "") -> MarkedLine:
-    place = _place(hit)
-    title = f"  {hit.title}" if hit.title else ""
-    return [(place, style), (_fitted(title, width - len(place)), "cyan")], ""
 
 
 def _weak_line(hit: Hit, *, width: int, is_titled: bool = False) -> MarkedLine:

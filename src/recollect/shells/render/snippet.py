@@ -33,10 +33,8 @@ _PROSE = re.compile(r"(?![-*+>|#]|[0-9]+[.)]\s)")
 _FENCES = ("```", "~~~")
 
 
-def snippet_rows(
-    hit: Hit, *, wanted: frozenset[str], width: int, count: int, most: int = _MOST_ROWS
-) -> Iterator[Row]:
-    """Yield about `count` rows of a chunk: those with the sentence, whole if that is within `most`.
+def snippet_rows(hit: Hit, *, wanted: frozenset[str], width: int, count: int) -> Iterator[Row]:
+    """Yield about `count` rows of a chunk: those with the sentence, which is shown whole.
 
     The heading is shown already: a line that only repeats it is left out.
     """
@@ -45,7 +43,7 @@ def snippet_rows(
     lines = [_wrapped(line, room, said) for line in _lines(hit.text or hit.snippet, hit.heading)]
     rows = [row for line in lines for row in line]
     first, last = _rows_of(hit.sentence, rows)
-    count = max(count, min(last - first + 1, most))
+    count = max(count, min(last - first + 1, _MOST_ROWS))
     start = max(min(first, len(rows) - count), 0)
     ends = [0, *accumulate(map(len, lines))]
     end = min(start + count, len(rows))
