@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from recollect.search.interpret import identifiers_in
 from recollect.search.respell import as_written
 from recollect.stores.base import SpaceTexts
-from recollect.text.phrases import MAX_PHRASES
+from recollect.text.phrases import MAX_PHRASES, PATH_HINT
 from recollect.types import SourceKind
 
 if TYPE_CHECKING:
@@ -108,9 +108,6 @@ def source_notices(request: SearchRequest, *, indexed: Collection[str]) -> Itera
     if request.source in _LEFT_OUT and request.source not in indexed:
         what = _LEFT_OUT[SourceKind(request.source)]
         yield f'{what} not indexed: set sources = ["memory", "{request.source}"] in your settings.'
-
-
-PATH_HINT = 'A name with spaces needs quotes, a file its ending: path:"Daily notes/dentist.md".'
 
 
 def empty_notices(
