@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 
-from recollect.version import __version__
+from recollect.version import SHOWN
 
 _GARBAGE = 200_000  # objects after which Python looks for garbage: loading a command makes none
 
@@ -33,7 +33,7 @@ def main() -> None:
 
 def print_version() -> int:
     """Print the version, as the command line does, which takes longer to load."""
-    sys.stdout.write(f"recollect, version {__version__}\n")
+    sys.stdout.write(f"{SHOWN}\n")
     return 0
 
 

@@ -324,13 +324,14 @@ class Memory:
         most = request.max_results or self.config.search.max_results
         shown, ranked = self.answer(request).hits, self.answer(every).hits
         told = why(path, shown, ranked, paths=self.paths(), most=most)
-        is_hidden = told.place is None and path in self.paths()
-        if is_hidden and not self.overview.documents(path=escaped(path), limit=1).total:
-            reason = (
-                "All of it is empty, private or expired; --include-superseded asks for expired."
-            )
-            return replace(told, reason=reason)
-        return told
+        if told.place is not None or self.overview.documents(path=escaped(path), limit=1).total:
+            return told
+        try:
+            self.get(path, lines=1)
+        except RecollectError as error:  # it says which: left out, private, outside
+            return replace(told, reason=f"{error.message} {error.action}")
+        reason = "All of it is empty or expired; --include-superseded asks for expired."
+        return replace(told, reason=reason) if path in self.paths() else told
 
     def recall(
         self,

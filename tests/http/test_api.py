@@ -165,9 +165,14 @@ def test_a_fact_is_written_found_at_once_superseded_and_forgotten(
         )
         after = client.get("/api/search", params={"query": "green lamp", "source": "facts"})
         gone = client.delete(f"/api/facts/{new.json()['id']}")
+        back = client.post(
+            f"/api/facts/{new.json()['id']}/restore", json={"entry": gone.json()["entry"]}
+        )
+        client.delete(f"/api/facts/{new.json()['id']}")
         again = client.delete(f"/api/facts/{new.json()['id']}")
 
     assert [201, 201, 200, 200, 404] == [each.status_code for each in (old, new, done, gone, again)]
+    assert (200, new.json()["id"]) == (back.status_code, back.json()["id"])
     assert f"/api/facts/{old.json()['id']}" == old.headers["location"]
     assert "technical" == old.json()["category"]
     assert ["The lamp in the hall is green."] == [hit["snippet"] for hit in found.json()["results"]]

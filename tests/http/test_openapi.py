@@ -74,7 +74,9 @@ def test_every_operation_has_a_name_of_its_own_and_a_sentence() -> None:
         for name, each in bodies.items()
         for member, schema in each["properties"].items()
     }
-    assert {"FeedbackParameters", "RememberParameters", "SupersedeParameters"} == set(bodies)
+    assert {
+        "FeedbackParameters", "RememberParameters", "RestoreParameters", "SupersedeParameters",
+    } == set(bodies)  # fmt: skip
     assert [] == [
         each["name"] for each in parameters if not each.get("description", "").endswith(".")
     ]

@@ -13,6 +13,7 @@ from recollect import Memory
 from recollect.errors import QueryError
 from recollect.evaluate.cases import read_cases
 from recollect.evaluate.run import evaluate
+from recollect.types import SearchRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,18 +106,26 @@ def test_a_date_and_a_heading_that_the_path_says_are_not_said_again(run: Run, wr
         assert "We painted the boat green." in text
 
 
-def test_without_an_answer_the_terminal_says_so_first_and_gives_each_weak_match_a_line(
+def test_without_an_answer_the_terminal_says_so_first_and_shows_the_best_sentences_whole(
     run: Run, write: Write
 ) -> None:
-    for name in ("boat", "bike", "tent"):
-        write(f"memory/{name}.md", f"# {name.title()}\n\n{'We like it. ' * 30}The {name} is old.\n")
+    said = "is old, and its trailer has been standing in the barn of the neighbours since the flood"
+    for name in ("bike", "boat", "sled", "tent"):
+        write(f"memory/{name}.md", f"# {name.title()}\n\n{'We like it. ' * 30}The {name} {said}.\n")
+    for day in range(9):
+        write(f"memory/{day}.md", f"# Day {day}\n\nIt rained {day} hours.\n")
 
-    shown, told = run("search", "who sold us the boat trailer in Lisbon")
+    shown, told = run("search", "who sold us the trailer in Lisbon")
     first, *weak = shown.splitlines()
 
     assert "This does not seem to be in memory. Weak matches:" == first
-    assert all(".md:1-3  " in line and len(line) <= 80 for line in weak)
-    assert "The boat is old." in weak[0]
+    assert [
+        "  The boat is old, and its trailer has been standing in the barn of the",
+        "  neighbours since the flood.",
+    ] == weak[6:8]
+    assert 3 == flat(shown).count(f"{said}.")
+    assert ":1-3  The tent is old, and its trailer has been standing in…" in weak[-1]
+    assert all(len(line) <= 80 for line in weak)
     assert "" == told
 
 
@@ -201,6 +210,32 @@ def test_what_front_matter_says_is_found_and_shown(
     assert line in hits[0]["snippet"]
 
 
+def test_the_reader_finds_the_sentence_that_shares_no_word_with_the_question(
+    workspace: Path, environ: dict[str, str], write: Write
+) -> None:
+    write(
+        "memory/Anselm.md",
+        "---\nstatus: paused\nbirthday: 1971-06-30\n---\nMet at the choir. He lives in Graz.\n",
+    )
+    write(
+        "memory/biscuit.md",
+        "# Biscuit\n\n- Food: 160 g dry a day\n- Dog sitter: Lottie, £18 a night.\n- Fond of tea\n",
+    )
+    write(
+        "memory/road.md",
+        "# Road\n\n| Option | Trees kept |\n|---|---|\n| A: lanes | 4 |\n| B: bus gate | 29 |\n",
+    )
+    with Memory.open(workspace, environ=environ, settings={"provider": "none"}) as memory:
+        born = memory.search("when was Anselm born")[0]
+        sitter = memory.search("who looks after Biscuit and what does she charge")[0]
+        trees = memory.search("how many trees does the bus gate leave")[0]
+
+    assert "- birthday: 1971-06-30" == born.sentence
+    assert born.snippet.startswith("- birthday: 1971-06-30\n\nMet at the choir.")
+    assert "- Dog sitter: Lottie, £18 a night." == sitter.sentence
+    assert "| B: bus gate | 29 |" == trees.sentence
+
+
 @pytest.fixture
 def diary(write: Write) -> None:
     write(
@@ -260,7 +295,7 @@ def test_a_search_says_where_a_note_was_ranked_and_what_cut_it(run: Run, write: 
     assert "memory/3.md is not shown: Its score" in why("memory/3.md")
     assert "memory/3.md is not shown: Others rank higher" in why("memory/3.md", "-n", "1", "--all")
     assert "memory/tea.md is not shown: No leg proposed it" in why("memory/tea.md")
-    assert "absent.md is not shown: It is not indexed" in why("absent.md")
+    assert "absent.md is not shown: There is no absent.md in" in why("absent.md")
 
 
 def test_the_templates_of_an_obsidian_vault_are_left_out(
@@ -277,7 +312,33 @@ def test_the_templates_of_an_obsidian_vault_are_left_out(
     with Memory.open(vault, environ=environ, settings=BY_WORDS) as memory:
         hits = memory.search("boat", tail=True)
 
+        why = memory.why(SearchRequest("boat"), path="Templates/trip.md").reason
+
     assert ["Trips/lisbon.md"] == [hit.path for hit in hits]
+    assert why.startswith("Templates/trip.md is a template of this Obsidian vault.")
+
+
+def test_the_reason_why_a_note_is_not_read_is_named(run: Run, write: Write) -> None:
+    write("memory/p.md", "---\nprivate: true\n---\nThe boat.\n")
+    write("other/trip.md", "The boat.\n")
+
+    def why(path: str) -> str:
+        return flat(run("search", "boat", "--why", path)[0])
+
+    assert "memory/p.md is private: its front matter says so." in why("memory/p.md")
+    assert "other/trip.md is not a memory file of this workspace." in why("other/trip.md")
+    assert "../a.md is outside of this workspace." in why("../a.md")
+
+
+def test_a_path_with_a_space_is_a_filter_in_quotes_and_the_answer_says_so(
+    run: Run, write: Write
+) -> None:
+    write("memory/Daily notes/dentist.md", "# Dentist\n\nThe boat.\n")
+
+    for query in ("path:Daily notes boat", 'path:"memory/Daily notes/dentist" boat'):
+        assert 'path:"Daily notes/dentist.md"' in run("search", query)[1]
+    assert "dentist.md" in run("search", 'path:"memory/Daily notes" boat')[0]
+    assert 'path:"Daily notes/dentist.md"' in run("search", "path:Daily")[0]
 
 
 def test_get_suggests_the_path_that_is_meant_and_fails_beyond_the_end(
@@ -295,6 +356,16 @@ def test_get_suggests_the_path_that_is_meant_and_fails_beyond_the_end(
     assert (1, True) == (get("memory/kayak.md")[0], "memory/Kayak.md?" in get("memory/kayak.md")[1])
     assert (1, "memory/Kayak.md has no line 500.\n") == get("memory/Kayak.md:500")
     assert 0 == get("memory/Kayak.md:3")[0]
+
+
+def test_doctor_names_a_list_in_front_matter_that_is_not_closed(run: Run, write: Write) -> None:
+    write("memory/a.md", "---\nfoo: [unclosed\nbar: [x]\n---\nIt rained.\n")
+    write("memory/b.md", "---\nfoo: [closed,\n  below]\nurl: http://a.b/[c\n---\nIt rained.\n")
+    run("index")
+    told = flat(run("doctor")[0])
+
+    assert "memory/a.md:1 has front matter with a list that is not closed" in told
+    assert "memory/b.md" not in told
 
 
 def test_doctor_names_front_matter_that_cannot_be_read(run: Run, write: Write) -> None:

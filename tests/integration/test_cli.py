@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.support.commands import Cli
 
+import recollect
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -541,6 +543,14 @@ def test_notes_that_new_extra_paths_leave_out_are_reported(
 
     assert 1 == len(told)
     assert told[0].startswith("1 note is no longer searched, because of `extra_paths` or `exclude`")
+
+
+def test_the_version_says_which_folder_runs(cli: Cli) -> None:
+    here = Path(recollect.__file__).parent
+
+    for arguments in (("--version",), ("--json", "--version")):
+        told = cli(*arguments).stdout
+        assert f"recollect, version {recollect.__version__}, from {here}\n" == told
 
 
 def test_notes_that_a_new_memory_file_excludes_are_reported(

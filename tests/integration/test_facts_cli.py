@@ -383,6 +383,53 @@ def test_forgetting_is_undone_by_the_command_that_it_prints(run: Run) -> None:
     assert ("tea", "place", "jar") == (again["entity"], again["key"], again["value"])
 
 
+def test_a_forgotten_fact_comes_back_as_it_was_beside_one_that_contradicts_it(
+    run: Run, workspace: Path
+) -> None:
+    file = workspace / "memory" / "facts" / "other.md"
+    file.parent.mkdir(parents=True)
+    file.write_text(
+        "- Mum takes sugar <!-- f-0000000000001 entity=Mum key=tea value=yes by=owner "
+        "created=2026-03-02T08:00:00Z -->\n"
+        "- Mum takes no sugar <!-- f-0000000000002 entity=Mum key=tea value=no by=owner "
+        "created=2026-04-02T08:00:00Z -->\n",
+        encoding="utf-8",
+    )
+    before = file.read_text(encoding="utf-8")
+
+    gone = run("facts", "forget", "Mum takes no sugar")
+    assert "Mum takes no sugar" not in file.read_text(encoding="utf-8")
+    undone = obey(run, gone.stdout)
+    twice = obey(run, gone.stdout)
+
+    assert (0, True) == (undone.returncode, "Mum takes no sugar" in undone.stdout)
+    assert before == file.read_text(encoding="utf-8")
+    assert "" == (file.parent / ".forgotten").read_text(encoding="utf-8")
+    assert (2, True) == (twice.returncode, "is not forgotten" in twice.stderr)
+
+
+def test_a_forgotten_link_of_a_chain_comes_back_between_its_neighbours(
+    run: Run, workspace: Path
+) -> None:
+    about = ("--entity", "wifi", "--key", "name")
+    for name in ("Alpha", "Beta", "Gamma"):
+        remember(run, f"The wifi is {name}", *about, "--value", name)
+    file = workspace / "memory" / "facts" / "other.md"
+    before = sorted(file.read_text(encoding="utf-8").splitlines())
+
+    for name in ("Beta", "Gamma"):
+        obey(run, run("facts", "forget", f"The wifi is {name}").stdout)
+
+        assert before == sorted(file.read_text(encoding="utf-8").splitlines())
+
+
+def test_what_is_no_forgotten_entry_is_not_brought_back(run: Run) -> None:
+    for entry in ("", "The wifi is Alpha", "- The wifi is Alpha"):
+        done = run("facts", "forget", "--undo", entry)
+
+        assert (2, True) == (done.returncode, "not one entry of memory/facts" in done.stderr)
+
+
 def test_a_fact_is_named_by_its_words_or_by_its_number(run: Run) -> None:
     for text in ("Tea is in the tin", "Coffee is in the jar", "The jar is blue"):
         remember(run, text)

@@ -214,7 +214,7 @@ def test_a_file_outside_of_memory_is_not_read(
             structured["path"], structured["text"], structured["disabled"], structured["status"],
         )  # fmt: skip
         assert structured["error"]
-        assert text_of(result).startswith("Tell the user: ")
+        assert text_of(result).startswith("Try again with another path: ")
         assert "secret" not in text_of(result)
 
     talk(workspace, plain, conversation)
@@ -246,6 +246,8 @@ def test_a_fact_is_remembered_found_superseded_and_forgotten(
         gone = await answer(client, "memory_forget", id=second["id"])
         assert second["id"] == gone["forgotten"]["id"]
         assert ["Ada drinks green tea."] == await facts()
+        await answer(client, "memory_forget", undo=gone["entry"])
+        assert ["Ada drinks black tea."] == await facts()
 
     talk(workspace, plain, conversation)
 

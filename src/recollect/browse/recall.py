@@ -28,7 +28,7 @@ _SHORT_CHARS = 160
 _REMARK = "If something may be out of date, say so."
 _WEAK_REMARK = "Weak matches: read one if it may help, and answer only if it says it."
 _MOST_WEAK = 3  # of an answer that is not confident, one line each
-_RELATED_FROM = 0.15
+_RELATED_FROM = 0.1
 """The least probability of an answer from which weak matches are worth a line each."""
 _KEPT_COSTS = 20
 """Recalls whose cost is kept."""

@@ -11,8 +11,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from recollect.errors import NotFoundError, SecretError, UsageError, explains_system_failures
-from recollect.facts.draft import forget, remember, restore, supersede
+from recollect.facts.draft import forget, remember, restore, supersede, unforget
 from recollect.facts.files import FACTS_FOLDER
+from recollect.facts.page import BulletIds, parse_page
 from recollect.facts.record import (
     CATEGORIES,
     CONFIDENCES,
@@ -279,7 +280,7 @@ class FactBook:
         return self._ledger.edit(lambda draft: restore(draft, old))
 
     def forget(self, fact_id: str) -> Fact:
-        """Remove a fact for good; extraction never brings it back.
+        """Remove a fact for good; extraction never brings it back. `unforget` undoes it.
 
         The facts it superseded are valid again, unless the fact itself was superseded.
 
@@ -290,10 +291,23 @@ class FactBook:
         wanted = parse_id(fact_id)
         return self._ledger.edit(lambda draft: forget(draft, wanted))
 
+    def unforget(self, fact: Fact) -> RestoreReport:
+        """Bring a forgotten fact back as it was: nothing of it is kept, so it has to be given."""
+        return self._ledger.edit(lambda draft: unforget(draft, fact))
+
     def export(self) -> list[str]:
         """Return every fact as a line of JSON."""
         facts = self._ledger.read().facts.values()
         return [terminal_json(json.dumps(json_of(fact), ensure_ascii=False)) for fact in facts]
+
+
+def fact_in(entry: str) -> Fact:
+    """Return the fact in an entry of the ledger; raise UsageError if it is not one."""
+    entries = parse_page("", entry, derive=BulletIds()).entries
+    if len(entries) != 1 or not entries[0].has_record:
+        action = "Give the whole entry that forgetting a fact printed."
+        raise UsageError("This is not one entry of memory/facts.", action=action)
+    return entries[0].fact
 
 
 def _matcher(wanted: FactFilter, facts: Iterable[Fact]) -> Callable[[Fact], bool]:

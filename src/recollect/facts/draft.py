@@ -54,7 +54,7 @@ class SupersedeReport:
 
 @dataclass(frozen=True, slots=True)
 class RestoreReport:
-    """The outcome of restoring a superseded fact."""
+    """The outcome of restoring a superseded or forgotten fact."""
 
     fact: Fact
     others: tuple[Fact, ...]
@@ -72,6 +72,8 @@ class Draft:
         self._added: dict[str, str] = {}  # file by id
         self._changed: dict[str, Fact | None] = {}
         self._forgotten: dict[str, None] = {}
+        self.unforgotten: frozenset[str] = frozenset()
+        """Digests and ids that are no longer those of a forgotten fact."""
 
     @property
     def facts(self) -> Mapping[str, Fact]:
@@ -127,6 +129,11 @@ class Draft:
         has_id = place is not None and not place.is_plain
         self.note_forgotten([digest, own_id] if has_id else [digest])
         return fact
+
+    def bring_back(self, fact: Fact) -> None:
+        """Add a forgotten fact as it was."""
+        self.unforgotten = frozenset(forgotten_lines(fact))
+        self._added[fact.id], self._facts[fact.id] = self._file_for(fact), fact
 
     def note_forgotten(self, lines: Iterable[str]) -> None:
         """Have digests and ids kept as those of forgotten facts."""
@@ -302,6 +309,23 @@ def forget(draft: Draft, fact_id: str) -> Fact:
         names = (each for each in (*heir.supersedes, *left) if each != fact_id)
         draft.put(replace(heir, supersedes=tuple(dict.fromkeys(names))))
     return forgotten
+
+
+def unforget(draft: Draft, fact: Fact) -> RestoreReport:
+    """Bring a forgotten fact back as it was, and what it had replaced back below it."""
+    if fact.id in draft.facts or forgotten_lines(fact)[0] not in draft.state.forgotten:
+        raise UsageError(
+            f"{fact.id} is not forgotten.", action="`recollect facts list` shows what is known."
+        )
+    draft.bring_back(fact)
+    replaced = [draft.facts[each] for each in fact.supersedes if each in draft.facts]
+    for old in replaced:
+        if old.scope == fact.scope:
+            draft.put(_ended(old, by=fact))
+    if heir := draft.facts.get(fact.superseded_by):
+        left = (each for each in heir.supersedes if each not in fact.supersedes)
+        draft.put(replace(heir, supersedes=tuple(dict.fromkeys((*left, fact.id)))))
+    return RestoreReport(fact, ())
 
 
 def _completed(draft: Draft, decision: Decision, fact: Fact) -> RememberReport:

@@ -108,10 +108,12 @@ class Ledger:
     def _publish(self, draft: Draft, contents: Mapping[str, _Content]) -> bool:
         """Write the changes of a draft; if a file changed since loading, write nothing: False."""
         texts = draft.texts()
-        if added := [each for each in draft.forgotten if each not in draft.state.forgotten]:
-            before = contents.get(FORGOTTEN, _ABSENT).text
+        added = [each for each in draft.forgotten if each not in draft.state.forgotten]
+        if added or draft.unforgotten:
+            before = contents.get(FORGOTTEN, _ABSENT).text.splitlines()
+            kept = (each for each in before if each.strip() not in draft.unforgotten)
             # Last: the pages alone decide whether a change that was cut short is done.
-            texts[FORGOTTEN] = before + "".join(f"{each}\n" for each in added)
+            texts[FORGOTTEN] = "".join(f"{each}\n" for each in (*kept, *added))
         if any(self._current(name) != contents.get(name, _ABSENT).raw for name in texts):
             return False
         changes: dict[str, tuple[bytes | None, bytes]] = {}

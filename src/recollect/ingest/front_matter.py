@@ -46,6 +46,9 @@ DATE_KEYS = ("date", "day", "created", "timestamp")
 _KEPT_BY_PROGRAMS = (*DATE_KEYS, "updated", "modified", "id", "uid", "uuid")
 """Keys that programs write into every note: only their values are words to find it by."""
 _NO_DAY = "has an end of validity that is not a day such as 2026-12-31, so it is searched forever"
+_LIST = re.compile(r"[^\s#:][^:]*:[ \t]*[\[{]")
+_CLOSED = re.compile(r"[\]}]")
+_UNCLOSED = "has front matter with a list that is not closed"
 _BROKEN = "has front matter with no end or with a line that is not `key: value`: it is read as text"
 _MAX_TAGS = 200
 _MAX_WORDS_CHARS = 2000
@@ -152,7 +155,8 @@ def describe(document: Document, lines: Sequence[str]) -> Described:
         " ".join(filter(None, searched)),
         _NO_DAY
         if ends and until is None
-        else _left_out(len(tags) - len(kept), sum(map(len, texts)) - len(named) - len(others)),
+        else _left_out(len(tags) - len(kept), sum(map(len, texts)) - len(named) - len(others))
+        or (_UNCLOSED if _has_open_list(inside) else ""),
         is_superseded,
         until,
     )
@@ -169,6 +173,12 @@ def _names(title: str, aliases: Sequence[str]) -> str:
     other = ", ".join(aliases[:_MAX_NAMES])
     both = f"{title} ({other})" if title and other else other
     return both[:_MAX_NAMES_CHARS]
+
+
+def _has_open_list(lines: Sequence[str]) -> bool:
+    """Return whether a field, with the lines below that belong to it, has a list without an end."""
+    fields = re.split(r"\n(?=\S)", "\n".join(lines))
+    return any(_LIST.match(each) and not _CLOSED.search(each) for each in fields)
 
 
 def _left_out(tags: int, chars: int) -> str:

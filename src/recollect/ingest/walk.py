@@ -346,11 +346,17 @@ def locate(path: str, *, workspace: Path, options: WalkOptions) -> Found:
     for failure in failures:
         if failure.path == wanted:
             raise NotFoundError(f"{path}: {failure.reason}", action=failure.action)
+    if wanted.startswith("../"):
+        action = "Only what the setting `extra_paths` names is read outside."
+        raise NotFoundError(f"{path} is outside of this workspace.", action=action)
     if os.path.lexists(workspace / path):
+        if f"/{wanted}".startswith(tuple(_templates_of_vault(workspace))):
+            action = "Move it out of the folder of templates."
+            raise NotFoundError(f"{path} is a template of this Obsidian vault.", action=action)
         raise NotFoundError(
             f"{path} is not a memory file of this workspace.",
-            action="`recollect search` shows the paths that can be read; the setting `exclude` and "
-            f"{IGNORE_FILE} leave files out.",
+            action="Where MEMORY.md or memory/ exists, they and `extra_paths` are indexed; the "
+            f"setting `exclude` and {IGNORE_FILE} leave files out.",
         )
     near = near_path(wanted, (each.path for each in found))
     raise missing(path, workspace=workspace, near=near)

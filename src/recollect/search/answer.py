@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING
 from recollect.records import dataclass
 from recollect.search.confidence import confidence, is_confident
 from recollect.search.embed import NOT_READ, Serving, StoredSpaces, choose_provider, embed_question
-from recollect.search.hits import compacted, make_hits, term_weights
+from recollect.search.hits import compacted, make_hits
 from recollect.search.interpret import interpret
 from recollect.search.notices import empty_notices, filling_notices, notices, source_notices
 from recollect.search.propose import UNEMBEDDED, UNUSABLE, propose
 from recollect.search.rank import rank
 from recollect.search.request import adapt_options, at_this_moment, read_question
 from recollect.search.select import select
+from recollect.search.sentences import MOST_READ_HITS, term_weights, texts_said
 from recollect.search.weigh import weigh
 from recollect.text.phrases import read_filters
 from recollect.types import Leg, Results
@@ -58,16 +59,17 @@ def search(  # noqa: PLR0913 - the parts of an answer
     """Answer a question from what the store holds."""
     question = interpret(query, today=today)
     with store.snapshot():  # a chunk that a leg proposes must be there when it is weighed
-        limit = options.pool(query.max_results)
-        pools = propose(question, store=store, asked=asked, limit=limit)
+        pools = propose(question, store=store, asked=asked, limit=options.pool(query.max_results))
         superseded = store.superseded(query.scope)
         if superseded:
             pools = pools.wanting(query.max_results + _SPARE)
         evidence = weigh(pools, store=store)
     ranking = rank(evidence, options=options.rank, today=today, reranker=reranker)
     spans = select(ranking, evidence, options=options.rank)
-    hits = make_hits(spans, evidence=evidence, ranking=ranking, today=today)
     probability = confidence(evidence, ranking, best=spans[0].row if spans else None)
+    most = MOST_READ_HITS if not is_confident(probability, ranking) else 1
+    said = texts_said(spans, evidence, ranking, reader=reranker, most_read=most)
+    hits = make_hits(spans, said, evidence=evidence, ranking=ranking, today=today)
     results = _results(hits, query, evidence=evidence, ranking=ranking, probability=probability)
     if not superseded:
         return results

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -10,12 +9,11 @@ from typing import TYPE_CHECKING
 from recollect.search.factors import age_days
 from recollect.search.scores import KEYWORD, VECTOR
 from recollect.search.select import citation
-from recollect.text.excerpt import best_sentence, excerpt, without_headings
-from recollect.text.terms import terms
+from recollect.text.excerpt import excerpt, without_headings
 from recollect.types import Hit, LegTrace, SourceKind, Trace
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import date
 
     import numpy as np
@@ -31,40 +29,32 @@ _COMPACT_CHARS = 120
 
 
 def make_hits(
-    spans: Sequence[Span], *, evidence: Evidence, ranking: Ranking, today: date
+    spans: Sequence[Span],
+    said: Iterable[tuple[str, str]],
+    *,
+    evidence: Evidence,
+    ranking: Ranking,
+    today: date,
 ) -> tuple[Hit, ...]:
     """Return the hits for spans in their final order, and why each is there."""
     ranks = {name: leg.ranks for name, leg in evidence.legs.items()}
-    weights = term_weights(evidence)
     traces = (
         _make_trace(span, ranks, evidence=evidence, ranking=ranking, today=today, place=place)
         for place, span in enumerate(spans, start=1)
     )
-    hits = (_make_hit(span, evidence=evidence, ranking=ranking, weights=weights) for span in spans)
+    hits = (
+        _make_hit(span, text, sentence, evidence=evidence, ranking=ranking)
+        for span, (text, sentence) in zip(spans, said, strict=True)
+    )
     return tuple(replace(hit, trace=trace) for hit, trace in zip(hits, traces, strict=True))
 
 
-def term_weights(evidence: Evidence) -> dict[str, float]:
-    """Return how much each term tells that a sentence is about the question, rare ones most."""
-    words, corpus = evidence.question.words, evidence.pools.keyword.corpus
-    wanted = [term for term in words.terms if term not in words.stop] or words.terms
-    return {
-        term: math.log1p(corpus.chunks / (0.5 + corpus.frequencies.get(term, 0))) for term in wanted
-    }
-
-
-def _make_hit(
-    span: Span, *, evidence: Evidence, ranking: Ranking, weights: Mapping[str, float]
-) -> Hit:
+def _make_hit(span: Span, text: str, sentence: str, *, evidence: Evidence, ranking: Ranking) -> Hit:
     row = span.row
     chunk = evidence.loaded.chunks[row]
     keyword = evidence.legs.get(KEYWORD)
     vector = evidence.legs.get(VECTOR)
-    said = [each for each in chunk.fields if weights.keys() & terms(each)]
-    added = [f"- {each}" for each in said if each not in chunk.text]
-    start_line = 1 if added else span.start_line  # front matter is at the top of a note
-    text = "\n".join((*added, chunk.text))
-    sentence = best_sentence(text, weights)
+    start_line = span.start_line if text == chunk.text else 1  # front matter is at the top
     is_fact = chunk.source is SourceKind.FACTS
     return Hit(
         path=chunk.path,

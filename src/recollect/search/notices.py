@@ -12,7 +12,7 @@ from recollect.search.interpret import identifiers_in
 from recollect.search.respell import as_written
 from recollect.stores.base import SpaceTexts
 from recollect.text.globs import near_path
-from recollect.text.phrases import MAX_PHRASES
+from recollect.text.phrases import MAX_PHRASES, PATH_HINT
 from recollect.types import SourceKind
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def _empty_filters(scope: Scope, *, store: Store) -> Iterator[str]:
     unset: dict[str, Any] = dict.fromkeys(("source", "since", "before", "path")) | {"tags": ()}
     everything = replace(scope, **unset)
     sentences = {
-        "path": f"No indexed file matches the path {scope.path!r}.",
+        "path": f"No indexed file matches the path {scope.path!r}. {PATH_HINT}",
         "source": f"Nothing is indexed from {scope.source}.",
         "since": f"Nothing is dated on or after {scope.since}.",
         "before": f"Nothing is dated before {scope.before}.",

@@ -14,6 +14,8 @@ _PROSE = re.compile(r"\s*(?![-*+>|#`~]|[0-9]+[.)]\s)\S")
 """The start of a line that may continue a paragraph."""
 _ALONE = ("#", "|")
 """The start of a line that nothing continues."""
+_TABLE_RULE = re.compile(r"\s*\|[\s|:-]*-[\s|:-]*")
+"""The line below the head of a table, which says nothing without a row."""
 _END = re.compile(r"""[.!?…]["')\]*_”]{0,4}\s|[。！？][」』]?""")
 _ABBREVIATED = re.compile(r"approx|bzw|ca|cf|dr|fig|jr|mrs?|ms|no|nr|prof|sr|st|vs|[^\W\d_]")
 """Words and letters before a point that is mostly no end: "Dr. Kolar", "e.g. tea"."""
@@ -23,27 +25,23 @@ _ASKED = 0.5  # what the words of a question count that the text itself asks
 _ELLIPSIS = "…"
 
 
-def best_sentence(text: str, weights: Mapping[str, float]) -> str:
-    """Return the sentence with the most of the terms by weight, the first of equals, or nothing."""
-    best, most = "", 0.0
-    for sentence in _sentences(text[:_MOST_CHARS]):
-        said = set(weights.keys() & terms(sentence)) or (
-            weights.keys() & character_terms(sentence).terms
-        )
-        weight = sum(map(weights.__getitem__, said))
-        weight *= _ASKED if sentence.endswith(("?", "？")) else 1.0
-        if weight > most:
-            best, most = sentence, weight
-    return best
+def weight_of(sentence: str, weights: Mapping[str, float]) -> float:
+    """Return how much of the terms a sentence has, by weight."""
+    said = set(weights.keys() & terms(sentence)) or (
+        weights.keys() & character_terms(sentence).terms
+    )
+    return sum(map(weights.__getitem__, said)) * (_ASKED if sentence.endswith(("?", "？")) else 1.0)
 
 
-def _sentences(text: str) -> Iterator[str]:
-    """Yield the sentences of a text, not its headings; an entry of a list begins a new one."""
+def sentences(text: str) -> Iterator[str]:
+    """Yield the sentences of a text, not the heads of it and its tables, with lists by entry."""
+    text = text[:_MOST_CHARS]
     paragraph, at = 0, 0
     may_go_on = False
     for line in [*text.split("\n"), ""]:
         if not (may_go_on and _PROSE.match(line)):
-            if not text.startswith("#", paragraph):
+            is_head = text.startswith("|", paragraph) and _TABLE_RULE.fullmatch(line)
+            if not (is_head or text.startswith("#", paragraph)):
                 yield from _divided(text[paragraph:at].strip())
             paragraph = at
         may_go_on = bool(line.strip()) and not line.lstrip().startswith(_ALONE)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _QUOTED = re.compile(r'(?<![0-9A-Za-z])"([^"]+)"(?![0-9A-Za-z])')
 _FILTER = re.compile(r'(?<!\S)(tag|path|type):(?:"([^"]+)"|([^\s"]+))')
 """`tag:recipe`, `type:person`, `path:memory/2026` or `path:"Daily notes"` in a question."""
+PATH_HINT = 'A name with spaces needs quotes, a file its ending: path:"Daily notes/dentist.md".'
 
 MAX_PHRASES = 8
 """How many phrases of a question are required; the quotes of others are ignored."""

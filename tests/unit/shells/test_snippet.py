@@ -8,7 +8,7 @@ import pytest
 
 from recollect.shells.cli.shared import progress_lines
 from recollect.shells.render.snippet import snippet_rows
-from recollect.text.excerpt import best_sentence
+from recollect.text.excerpt import sentences, weight_of
 from recollect.text.terms import query_terms
 from recollect.types import Hit, SourceKind, Step
 
@@ -20,7 +20,9 @@ def shown(text: str, query: str, *, heading: tuple[str, ...] = (), count: int = 
     """Return the rows as text, matched words in square brackets."""
     asked = query_terms(query)
     wanted = frozenset(asked.terms) - asked.stop or frozenset(asked.terms)
-    sentence = best_sentence(text, dict.fromkeys(wanted, 1.0))
+    weights = dict.fromkeys(wanted, 1.0)
+    sentence = max(sentences(text), key=lambda each: weight_of(each, weights), default="")
+    sentence = sentence if weight_of(sentence, weights) else ""
     hit = replace(HIT, text=text, heading=heading, sentence=sentence)
     rows = snippet_rows(hit, wanted=wanted, width=WIDTH, count=count)
     return ["".join(f"[{part}]" if style else part for part, style in row) for row in rows]
@@ -40,6 +42,18 @@ def test_a_paragraph_is_wrapped_at_words_and_a_list_is_not_joined() -> None:
     rows = shown(text, "first")
 
     assert ["  … it is wrapped.", "  - [first]", "  - second"] == rows
+
+
+def test_a_row_of_a_table_is_shown_whole_or_not() -> None:
+    text = "| what | who |\n|---|---|\n| hedge | Ann |\n" + f"| wall | {'Bob and ' * 9}Cy |\n"
+
+    assert ["  … | [hedge] | Ann | …"] == shown(text, "hedge", count=2)
+
+
+def test_a_sentence_begins_a_row() -> None:
+    text = "It rained. We went climbing near Sintra. The end.\n"
+
+    assert ["  … We went [climbing] near Sintra. The …"] == shown(text, "climb", count=1)
 
 
 def test_lines_of_code_are_not_joined() -> None:

@@ -12,7 +12,7 @@ import click
 from recollect.errors import RecollectError, UsageError, system_failures_explained
 from recollect.shells.cli.output import guard_streams, write_json, write_text
 from recollect.shells.cli.shared import Group, SharedOptions, shared_options
-from recollect.version import __version__
+from recollect.version import SHOWN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,7 +99,7 @@ class LazyGroup(Group):
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(__version__, prog_name="recollect")
+@click.version_option(SHOWN, message="%(version)s")
 @shared_options
 def cli(_options: SharedOptions) -> None:
     """Search Markdown notes, for people and AI agents, by keyword and by meaning together."""

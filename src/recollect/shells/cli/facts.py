@@ -198,14 +198,24 @@ def supersede_fact(options: SharedOptions, *, old: str, new: str | None, undo: b
 
 
 @facts_command.command("forget")
-@click.argument("fact")
+@click.argument("fact", required=False)
+@click.option("--undo", metavar="ENTRY", help="Bring the fact back whose entry forgetting printed.")
 @shared_options
-def forget_fact(options: SharedOptions, *, fact: str) -> None:
+def forget_fact(options: SharedOptions, *, fact: str | None, undo: str | None) -> None:
     """Remove FACT, named by its id, its number or its words, and print what undoes that.
 
     A fact that it had replaced is valid again.
     """
+    from recollect.facts.book import fact_in  # noqa: PLC0415 - not needed for --help
+
     with options.open_memory(may_be_empty=True) as memory:
+        if fact is None:
+            if undo is None:
+                raise click.UsageError("Give FACT, or --undo and ENTRY.")
+            back, listing = memory.facts.unforget(fact_in(undo)), memory.facts.listed()
+            lines = render.restored_text(back, listing, program=options.program)
+            options.print(render.restored_fact(back, listing), lines)
+            return
         before = {fact.id for fact in memory.facts.all()}
         forgotten = memory.facts.forget(memory.facts.find(fact))
         restored = [each for each in memory.facts.all() if each.id not in before]

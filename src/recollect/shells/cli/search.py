@@ -24,7 +24,7 @@ from recollect.shells.render import search as render
 from recollect.shells.running_server import Ask, ask
 from recollect.text.confined import is_inside
 from recollect.text.globs import escaped, is_literal
-from recollect.text.phrases import read_filters
+from recollect.text.phrases import PATH_HINT, read_filters
 from recollect.types import SearchRequest, search_arguments
 
 if TYPE_CHECKING:
@@ -132,7 +132,8 @@ def _list_notes(options: SharedOptions, request: SearchRequest) -> None:
     with options.open_memory() as memory:
         memory.sync(max_texts=0)
         found = memory.overview.documents(limit=request.max_results or _MOST_LISTED, **filters)
-    options.print(found, render.documents_text(found))
+    hint = PATH_HINT if request.path else ""
+    options.print(found, render.documents_text(found, hint=hint))
 
 
 @click.command("recall")

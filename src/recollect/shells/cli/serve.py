@@ -200,6 +200,8 @@ def mcp_command(
         from recollect.shells.mcp.stdio import serve_stdio  # noqa: PLC0415
 
         serve_stdio(server)
+        if options.workspace is not None and not Path(options.workspace).is_dir():
+            raise click.exceptions.Exit(1)
     else:
         from recollect.shells.guard import read_token, require_token  # noqa: PLC0415
         from recollect.shells.http.server import ServeOptions, run_mcp  # noqa: PLC0415

@@ -21,7 +21,6 @@ from recollect.shells.http.errors import JsonResponse, RequestError
 from recollect.shells.http.parameters import (
     BodyParameters,
     Day,
-    NoMembers,
     Parameters,
     ScopeName,
     must_be,
@@ -74,6 +73,14 @@ class SupersedeParameters(BodyParameters):
     """Parameters of POST /api/facts/{id}/supersede."""
 
     by: FactId = Field(description="The id of the fact that replaces it.")
+
+
+class RestoreParameters(BodyParameters):
+    """Parameters of POST /api/facts/{id}/restore."""
+
+    entry: str = Field(
+        "", max_length=10 * MOST_FACT_CHARS, description="What forgetting the fact returned."
+    )
 
 
 class RememberParameters(BodyParameters):
@@ -172,13 +179,24 @@ async def supersede(state: State, fact_id: NamedId, given: SupersedeParameters) 
     return shown
 
 
-async def restore(state: State, fact_id: NamedId, _: NoMembers) -> RestoredFact:
-    """Make a superseded fact valid again; the facts that replaced it stay."""
+async def restore(state: State, fact_id: NamedId, given: RestoreParameters) -> RestoredFact:
+    """Make a superseded fact valid again, or bring a forgotten one back.
+
+    The facts that replaced it stay.
+    """
+    from recollect.facts.book import fact_in  # noqa: PLC0415 - only where facts are asked for
+
+    back = fact_in(given.entry) if given.entry else None
+    if back is not None:
+        state.scopes.resolve([back.scope])
 
     def work(memory: MemoryParts) -> RestoredFact:
-        state.scopes.history(memory, fact_id)
         try:
-            done = memory.facts.restore(fact_id)
+            if back is not None:
+                done = memory.facts.unforget(back)
+            else:
+                state.scopes.history(memory, fact_id)
+                done = memory.facts.restore(fact_id)
         except UsageError as error:  # it is valid: the parameters are, too
             raise RequestError(409, "conflict", error.message, action=error.action) from error
         return render_facts.restored_fact(done, memory.facts.listed())
@@ -197,7 +215,7 @@ async def forget(state: State, fact_id: NamedId) -> ForgottenFact:
         forgotten = memory.facts.forget(fact_id)
         after = memory.facts.all(scopes=state.scopes.all)
         restored = [each for each in after if each.id not in before]
-        return render_facts.ForgottenFact(forgotten, tuple(restored))
+        return render_facts.forgotten_fact(forgotten, restored)
 
     shown = await state.memory.read(work)
     state.note_write()

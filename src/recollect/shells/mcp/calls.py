@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.errors import RecollectError, SecretError, UsageError, WorkspaceError
 from recollect.evaluate.feedback import keep_feedback
+from recollect.facts.book import fact_in
 from recollect.facts.record import SAVE_PLACE, Provenance
+from recollect.shape import json_of
 from recollect.shells.mcp import render
 from recollect.shells.mcp.render import ToolResult, path_of
 from recollect.shells.mcp.tools import SEARCH_FIELDS, parse_arguments, tools_for
@@ -124,7 +126,13 @@ class Calls:
             raise SecretError(error.message, action=_ASK_FIRST) from error
 
     async def memory_forget(self, given: Arguments) -> ToolResult:
-        """Forget a fact."""
+        """Forget a fact, or bring it back."""
+        if entry := given.get("undo", ""):
+            # Results are neutralised, also the comment that makes an entry.
+            back = fact_in(entry.replace("<! --", "<!--").replace("-- >", "-->"))
+            self._visible.resolve([back.scope])
+            await self._served.read(lambda memory: memory.facts.unforget(back))
+            return ToolResult({"restored": json_of(back)}, f"{back.id} is back.")
 
         def work(memory: MemoryParts) -> Fact:
             self._visible.history(memory, given.get("id", ""))

@@ -17,7 +17,7 @@ from recollect.errors import NotFoundError, RecollectError, UsageError
 from recollect.records import dataclass
 from recollect.shape import as_json, json_of
 from recollect.shells.mcp.tools import HIT_FIELDS
-from recollect.shells.render.facts import remembered_notices
+from recollect.shells.render.facts import forgotten_fact, remembered_notices
 from recollect.shells.render.search import also_in_text, validity_text
 from recollect.shells.render.status import outcome_json, status_text
 from recollect.text.excerpt import without_headings
@@ -349,7 +349,8 @@ def excerpt_failed(path: str, error: RecollectError) -> ToolResult:
         "error": error.message,
         "action": error.action,
     }
-    return ToolResult(shape, f"Tell the user: {_error_text(error)}", is_error=True)
+    known = "Try again with another path" if error.kind == "not_found" else "Tell the user"
+    return ToolResult(shape, f"{known}: {_error_text(error)}", is_error=True)
 
 
 def _neutralised_lines(text: str) -> list[str]:
@@ -406,7 +407,10 @@ def remembered_result(remembered: RememberReport) -> ToolResult:
 
 def forgotten_result(fact: Fact) -> ToolResult:
     """Return the result of memory_forget."""
-    return ToolResult({"forgotten": json_of(fact)}, neutralised(f"Forgotten: {fact.text}"))
+    entry = forgotten_fact(fact, ()).entry
+    undo = "To undo that, call memory_forget with this as undo:"
+    text = neutralised(f"Forgotten: {fact.text}\n{undo} {entry}")
+    return ToolResult({"forgotten": json_of(fact), "entry": entry}, text)
 
 
 def status_result(status: Status, ended: Report | RecollectError | None) -> ToolResult:

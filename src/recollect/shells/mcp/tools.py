@@ -94,7 +94,7 @@ TOOLS = (
     ),
     Tool(
         "memory_get",
-        "Read lines of a memory file found by memory_search. Tell the user if it fails.",
+        "Read lines of a memory file found by memory_search.",
         (
             Argument(
                 "path",
@@ -117,7 +117,8 @@ TOOLS = (
     Tool(
         "memory_remember",
         "Save a fact permanently: something the user said or agreed to, in one sentence. With "
-        "entity and key, a new value replaces the old one.",
+        "entity and key, a new value replaces an old one that an agent saved; of the user's own "
+        "the answer tells, and you ask.",
         (
             Argument(
                 "text",
@@ -153,8 +154,8 @@ TOOLS = (
                 "string",
                 "The fact's id",
                 aliases="factId fact memoryId memory",
-                is_required=True,
             ),
+            Argument("undo", "string", "Instead: what forgetting a fact told to give here"),
         ),
         writes=True,
         destroys=True,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from recollect.facts.entry import format_entry
 from recollect.facts.record import DEFAULT_CATEGORY
 from recollect.records import dataclass
 from recollect.shape import Shape
@@ -100,6 +101,8 @@ class ForgottenFact:
 
     forgotten: Fact
     restored: tuple[Fact, ...]
+    entry: str
+    """The fact as it was in its file; forgetting is undone with it."""
     commands: tuple[str, ...] = ()
 
 
@@ -266,17 +269,11 @@ def restored_text(done: RestoreReport, listing: Listing, *, program: str) -> Ite
         yield f"  → `{_supersede(done.fact, other, program)}` if they contradict.", "yellow"
 
 
-def forgotten_fact(fact: Fact, restored: Sequence[Fact], *, program: str) -> ForgottenFact:
-    """Return the JSON of `facts forget`. Nothing is kept of the fact but the command itself."""
-    words = [fact.text]
-    for name in ("category", "scope", "entity", "key", "value", "valid_from", "expires"):
-        value = getattr(fact, name)
-        if value not in {"", None, DEFAULT_CATEGORY, GLOBAL}:
-            shown = value if isinstance(value, str) else _day(value)
-            words += [f"--{name.replace('_', '-')}", shown]
-    words += [word for tag in fact.tags for word in ("--tag", tag)]
-    words += [word for each in restored for word in ("--supersedes", each.id)]
-    return ForgottenFact(fact, tuple(restored), (f"{program} remember {shlex.join(words)}",))
+def forgotten_fact(fact: Fact, restored: Sequence[Fact], *, program: str = "") -> ForgottenFact:
+    """Return the JSON of `facts forget`. Nothing is kept of the fact but the entry in it."""
+    entry = format_entry(fact, category="")
+    command = f"{program} facts forget --undo {shlex.quote(entry)}"
+    return ForgottenFact(fact, tuple(restored), entry, (command,) if program else ())
 
 
 def forgotten_text(done: ForgottenFact) -> Iterator[Line]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from recollect.types import Hit, Results, Trace
 
 _MOST_ROWS = 3  # of a hit
+_MOST_WEAK = 3  # weak hits whose best sentence is shown whole, the others have a line
 _SCREEN_ROWS = 21
 """Rows of a terminal of 24 lines, without the prompt and two notices."""
 _LEAST_ROOM = 12  # for a heading
@@ -49,7 +50,8 @@ def results_text(results: Results, *, width: int, verbose: bool = False) -> Iter
         yield from _whole_hits(results)
     elif not results.confident and results.hits[0].trace is None:
         yield "This does not seem to be in memory. Weak matches:", "yellow"
-        yield from (_weak_line(hit, width=width) for hit in results.hits)
+        yield from _short_hits(results, width=width, most=_MOST_WEAK)
+        yield from (_weak_line(hit, width=width) for hit in results.hits[_MOST_WEAK:])
     else:
         yield from _short_hits(results, width=width)
 
@@ -63,10 +65,10 @@ def why_text(why: Why) -> Iterator[Line]:
         yield from trace_text(why.hit.trace)
 
 
-def documents_text(found: Documents) -> Iterator[Line]:
+def documents_text(found: Documents, *, hint: str = "") -> Iterator[Line]:
     """Yield what `search` prints without a query: a line for each note."""
     if not found.documents:
-        yield "No notes match these filters.", ""
+        yield f"No notes match these filters. {hint}".rstrip(), ""
     yield from table(
         (each.path, each.title or "", str(each.date or "")) for each in found.documents
     )
@@ -74,16 +76,15 @@ def documents_text(found: Documents) -> Iterator[Line]:
         yield f"{more} more: raise -n.", "dim"
 
 
-def _short_hits(results: Results, *, width: int) -> Iterator[MarkedLine]:
+def _short_hits(results: Results, *, width: int, most: int | None = None) -> Iterator[MarkedLine]:
     """Yield so few lines that the best of six hits, the first, does not scroll off the screen."""
     from recollect.shells.render.snippet import snippet_rows  # noqa: PLC0415
 
     each = _SCREEN_ROWS // len(results.hits)
     has_own_line = each >= _MOST_ROWS + 2
     count = max(1, min(_MOST_ROWS, each - 1))
-    for hit in results.hits:
-        place = f"{hit.score:.3f} {hit.path}:{hit.start_line}-{hit.end_line}"
-        heading = hit.title
+    for hit in results.hits[:most]:
+        place, heading = _place(hit), hit.title
         if has_own_line or not heading:
             yield place, "bold"
         else:  # where lines are scarce
@@ -95,8 +96,12 @@ def _short_hits(results: Results, *, width: int) -> Iterator[MarkedLine]:
         yield from ((row, "") for row in rows)
 
 
+def _place(hit: Hit) -> str:
+    return f"{hit.score:.3f} {hit.path}:{hit.start_line}-{hit.end_line}"
+
+
 def _weak_line(hit: Hit, *, width: int, is_titled: bool = False) -> MarkedLine:
-    place = f"{hit.score:.3f} {hit.path}:{hit.start_line}-{hit.end_line}"
+    place = _place(hit)
     says = " ".join((hit.sentence or without_headings(hit.snippet, hit.heading)).split())
     says = f"{hit.title}: {says}" if is_titled and hit.title else says
     return [(place, ""), (_fitted(f"  {says}", width - len(place)), "dim")], ""
@@ -111,7 +116,7 @@ def _fitted(text: str, room: int) -> str:
 
 def _whole_hits(results: Results) -> Iterator[Line]:
     for hit in results.hits:
-        yield f"{hit.score:.3f} {hit.path}:{hit.start_line}-{hit.end_line}", "bold"
+        yield _place(hit), "bold"
         yield from _hit_remarks(hit)
         if hit.title:
             yield hit.title, "cyan"

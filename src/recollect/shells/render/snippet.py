@@ -33,15 +33,20 @@ _FENCES = ("```", "~~~")
 def snippet_rows(hit: Hit, *, wanted: frozenset[str], width: int, count: int) -> Iterator[Row]:
     """Yield about `count` rows of a chunk, with the whole sentence, without a repeated heading."""
     room = width - len(_INDENT) - 2 * len(_ELLIPSIS) - 1
-    rows = [
-        row for line in _lines(hit.text or hit.snippet, hit.heading) for row in _wrapped(line, room)
-    ]
+    said = " ".join(hit.sentence.split())
+    lines = [_wrapped(line, room, said) for line in _lines(hit.text or hit.snippet, hit.heading)]
+    rows = [row for line in lines for row in line]
     first, last = _rows_of(hit.sentence, rows)
     count = max(count, min(last - first + 1, _MOST_ROWS))
     start = max(min(first, len(rows) - count), 0)
-    for at, row in enumerate(rows[start : start + count], start=start):
+    ends = [0, *accumulate(map(len, lines))]
+    end = min(start + count, len(rows))
+    whole = ends[bisect(ends, end) - 1]  # of the lines up to here
+    if whole > last and rows[whole:] and rows[whole].startswith("|"):
+        end = whole  # a row of a table is shown whole or not
+    for at, row in enumerate(rows[start:end], start=start):
         head = f"{_ELLIPSIS} " if at == start and start else ""
-        tail = f" {_ELLIPSIS}" if at == start + count - 1 and at < len(rows) - 1 else ""
+        tail = f" {_ELLIPSIS}" if at == end - 1 and end < len(rows) else ""
         yield [(f"{_INDENT}{head}", ""), *_marked(row, wanted), (tail, "")]
 
 
@@ -70,12 +75,15 @@ def _lines(text: str, heading: Sequence[str]) -> Iterator[str]:
             paragraph = f"{paragraph} {line}" if paragraph else line
 
 
-def _wrapped(line: str, room: int) -> list[str]:
-    """Return a line in rows, broken at spaces where there are any."""
+def _wrapped(line: str, room: int, sentence: str) -> list[str]:
+    """Return a line in rows, broken at spaces where there are any, and before the sentence."""
     is_wide = any(unicodedata.east_asian_width(char) in "WF" for char in line)
-    return textwrap.wrap(
-        " ".join(line.split()), room // 2 if is_wide else room, break_on_hyphens=False
-    )
+    before, said, after = " ".join(line.split()).partition(sentence or line)
+    return [
+        row
+        for part in (before, said + after)
+        for row in textwrap.wrap(part, room // 2 if is_wide else room, break_on_hyphens=False)
+    ]
 
 
 def _marked(row: str, wanted: frozenset[str]) -> Iterator[Line]:

@@ -37,20 +37,11 @@ export const changes = {
   },
 
   async forget(fact) {
-    const { restored } = await request(at(fact.id), { method: "DELETE" });
-    return { words: "Forgotten.", id: restored[0]?.id ?? null, undo: () => rememberAgain(fact, restored) };
+    const { restored, entry } = await request(at(fact.id), { method: "DELETE" });
+    const undo = () => request(`${at(fact.id)}/restore`, { body: { entry } });
+    return { words: "Forgotten.", id: restored[0]?.id ?? null, undo };
   },
 };
-
-function rememberAgain(fact, restored) {
-  const { text, category, entity, key, value, tags, scope, validFrom } = fact;
-  return request("/api/facts", {
-    body: {
-      text, category, entity, key, value, tags, scope,
-      validFrom: validFrom?.slice(0, 10), supersedes: restored.map(({ id }) => id),
-    },
-  });
-}
 
 // Makes a change, then shows in `place` what happened. `shown` gets the id of the fact to show.
 export async function apply(change, { place, shown }) {
