@@ -403,11 +403,9 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
     found: dict[str, object] = {}
     for name, value in environ.items():
         variable = name.removeprefix(_PREFIX)
-        if variable == name or variable in _NOT_SETTINGS or variable.startswith(_TESTS):
-            continue
-        if not value:  # an empty variable counts as unset
-            continue
-        found[by_variable.get(variable, variable.lower())] = value
+        is_other = variable == name or variable in _NOT_SETTINGS or variable.startswith(_TESTS)
+        if value and not is_other:  # an empty variable counts as unset
+            found[by_variable.get(variable, variable.lower())] = value
     return found
 
 
