@@ -138,11 +138,7 @@ def find_workspace(
     environ: Mapping[str, str] | None = None,
     must_exist: bool = True,
 ) -> Workspace:
-    """Return the named workspace, else the environment's, else one at or above this folder.
-
-    That is the nearest folder with a MEMORY.md or recollect.toml, or an indexed folder below it: a
-    command in a subfolder of a vault means the vault.
-    """
+    """Return the named workspace, else the environment's, else the nearest one at or above here."""
     environ = os.environ if environ is None else environ
     given = agent or environ.get("RECOLLECT_AGENT")
     places = Places.of(environ)

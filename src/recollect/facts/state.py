@@ -223,10 +223,7 @@ def _repeated(place: Place, *, first: Place, differing: tuple[str, ...] = ()) ->
 
 
 def merged(one: Fact, other: Fact) -> tuple[Fact, tuple[str, ...]]:
-    """Return the combination of two facts with one id, and where only the first one counts.
-
-    After a merge nobody knows which is newer, so successors, details and tags of both count.
-    """
+    """Return two facts of one id as one, with what either added, and where the first one won."""
     differing: list[str] = []
     taken: dict[str, object] = {}
     for name, usual in _DEFAULTS.items():

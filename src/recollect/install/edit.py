@@ -65,10 +65,7 @@ def without_entries(text: str, target: AgentFile) -> str:
 
 
 def was_made_here(before: str, after: str) -> bool:
-    """Return whether a file that says nothing after its entries were removed was made for them.
-
-    One line of JSON was not: it has the layout of an object that was there.
-    """
+    """Return whether an emptied file was made for its entries: an object on one line was not."""
     return not after.strip() or (after.strip() == "{}" and "\n" in before.strip())
 
 

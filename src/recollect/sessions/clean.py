@@ -60,11 +60,7 @@ def said(text: str) -> str:
 
 
 def without_internal_context(text: str) -> str:
-    """Return the text without what OpenClaw fences as internal.
-
-    A fence that opens on its own line and never closes removes the rest of the text: what follows
-    is truncated context, not a message.
-    """
+    """Return the text without what OpenClaw fences as internal; an open fence removes the rest."""
     starts: list[int] = []
     spans: list[tuple[int, int]] = []
     for fence in _INTERNAL.finditer(text):

@@ -37,10 +37,7 @@ def open_transcript(file: Path) -> BinaryIO:
 
 
 def whole_lines(stream: BinaryIO) -> Iterator[tuple[int, str]]:
-    """Yield the complete lines of a file that may still be growing, numbered from 1.
-
-    A last line without a line end counts if it is a whole JSON object: some writers end files so.
-    """
+    """Yield numbered lines of a file that may be growing; the last may be JSON without line end."""
     number = 0
     while raw := stream.readline(MAX_LINE_BYTES):
         is_whole = raw.endswith(b"\n")

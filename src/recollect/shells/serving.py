@@ -109,10 +109,7 @@ class Turns:
 
 
 class Readers:
-    """Several readers of one index: what only reads does not wait for what a model holds up.
-
-    Each has its own connection and thread, and the models of the memory; beyond a limit calls wait.
-    """
+    """Several readers of one index, up to a limit: what only reads does not wait for a model."""
 
     def __init__(self, main: AsyncMemory) -> None:
         self._main = main

@@ -18,13 +18,7 @@ from recollect.facts.record import (
 from recollect.facts.rules import Verdict
 from recollect.shape import json_of
 from recollect.shells.http.errors import JsonResponse, RequestError
-from recollect.shells.http.parameters import (
-    BodyParameters,
-    Day,
-    Parameters,
-    ScopeName,
-    must_be,
-)
+from recollect.shells.http.parameters import BodyParameters, Day, Parameters, ScopeName, must_be
 from recollect.shells.http.state import State
 from recollect.shells.render import facts as render_facts
 from recollect.text.days import end_of, start_of
@@ -180,10 +174,7 @@ async def supersede(state: State, fact_id: NamedId, given: SupersedeParameters) 
 
 
 async def restore(state: State, fact_id: NamedId, given: RestoreParameters) -> RestoredFact:
-    """Make a superseded fact valid again, or bring a forgotten one back.
-
-    The facts that replaced it stay.
-    """
+    """Make a superseded fact valid again, or bring a forgotten one back."""
     from recollect.facts.book import fact_in  # noqa: PLC0415 - only where facts are asked for
 
     back = fact_in(given.entry) if given.entry else None

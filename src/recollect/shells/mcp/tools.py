@@ -149,12 +149,7 @@ TOOLS = (
         "memory_forget",
         "Remove a fact permanently, when the user asks. memory_search shows its id.",
         (
-            Argument(
-                "id",
-                "string",
-                "The fact's id",
-                aliases="factId fact memoryId memory",
-            ),
+            Argument("id", "string", "The fact's id", aliases="factId fact memoryId memory"),
             Argument("undo", "string", "Instead: what forgetting a fact told to give here"),
         ),
         writes=True,
