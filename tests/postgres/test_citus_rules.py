@@ -110,7 +110,12 @@ def _embed_and_search(store: PostgresStore) -> None:
         found = keyword_pool(store, ["lamp", "boat"], scope=scope, limit=9).keys
         near = vector_pool(store, SPACE, vector=vectors[0], scope=scope, limit=9).keys
         unit = np.eye(1, 8, dtype=np.float32)
-        store.propose(["lamp", "shed"], asked=SpaceVectors(SPACE, unit), scope=scope, limit=9)
+        with store.snapshot():  # as a search does, which asks for some texts at its end
+            store.propose(["lamp", "shed"], asked=SpaceVectors(SPACE, unit), scope=scope, limit=9)
+            loaded = store.load(found, terms=["lamp"], fingerprint=SPACE)
+            assert loaded.ask_texts is not None
+            loaded.ask_texts(found)
+        assert len(found) == len([chunk.text for chunk in loaded.chunks])
         store.load([*found, *near], terms=["lamp"], fingerprint=SPACE)
         store.load(found, terms=["lamp"], fingerprint=None)
         store.word_codes(SPACE, keys=found)

@@ -13,6 +13,7 @@ from tests.support.notes import chunk_of, document_of, put_document
 from tests.support.postgres import host_of, url_of
 from tests.support.relay import relaying
 
+from recollect.errors import StoreBusyError
 from recollect.hosting.host import MemoryHost
 from recollect.providers import options
 from recollect.search.answer import search
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
 SPACE = Fingerprint("test", "trips", 8, "plain")
 ASKED = SpaceVectors(SPACE, np.eye(1, 8, dtype=np.float32))
 TERMS = ["lamp", "shed", "boat"]
-MOST_KILOBYTES = 300
-"""Of a search that chooses among 200 chunks."""
+MOST_KILOBYTES = 150
+"""Of a search that chooses among 200 chunks, and reads half of them."""
 
 
 class Given:
@@ -90,6 +91,40 @@ def test_a_transaction_begins_with_what_it_asks_first(
 
     assert 3 == len(found.keyword.keys) == len(found.near.pools[0].keys)
     assert (1, 1, 1) == (proposed, loaded, since())  # the last one commits
+
+
+def test_a_text_that_nobody_asked_for_is_sent_when_it_is_read(
+    watched: tuple[PostgresStore, Callable[[], int]],
+) -> None:
+    store, since = watched
+    with store.snapshot():
+        keys = store.propose(TERMS, asked=ASKED, scope=Scope(), limit=5).keyword.keys
+        loaded = store.load(keys, terms=TERMS, fingerprint=SPACE)
+        assert loaded.ask_texts is not None
+        loaded.ask_texts(keys[:1])
+    first, second, third = loaded.chunks
+    since()
+
+    asked = first.text
+    assert 0 == since()  # it came with the commit
+    others = second.text, third.text
+    assert 1 == since()
+
+    stored = {chunk.text for chunk in store.load(keys, terms=(), fingerprint=None).chunks}
+    assert stored == {asked, *others}
+
+
+def test_a_text_that_is_gone_when_it_is_read_is_told(
+    watched: tuple[PostgresStore, Callable[[], int]],
+) -> None:
+    store, _ = watched
+    with store.snapshot():
+        keys = store.propose(TERMS, asked=ASKED, scope=Scope(), limit=5).keyword.keys
+        loaded = store.load(keys, terms=TERMS, fingerprint=SPACE)
+    store.clear()
+
+    with pytest.raises(StoreBusyError, match="changed while it was searched"):
+        assert loaded.chunks[0].text
 
 
 def test_a_whole_search_waits_three_times(

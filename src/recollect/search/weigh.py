@@ -10,6 +10,7 @@ import numpy as np
 from recollect.errors import StoreCorruptError
 from recollect.providers.base import word_reader
 from recollect.records import dataclass
+from recollect.search.duplicates import COMPARED as FINALISTS
 from recollect.search.scores import (
     DATE,
     KEYWORD,
@@ -77,6 +78,10 @@ def weigh(pools: Pools, *, store: Store) -> Evidence:
     if vector is not None:
         promising = np.sum(list(evidence_of_legs(legs).values()), axis=0)
         legs[VECTOR] = _compare_words(vector, promising, pools=pools, loaded=loaded, store=store)
+    if loaded.ask_texts is not None and legs:
+        promising = np.sum(list(evidence_of_legs(legs).values()), axis=0)
+        best = np.argsort(-promising, kind="stable")[:FINALISTS]
+        loaded.ask_texts([loaded.keys[row] for row in best.tolist()])
     return Evidence(pools, loaded, legs)
 
 
@@ -88,12 +93,13 @@ def _weigh_vectors(near: NearPool, *, loaded: Loaded) -> VectorScores:
     )
 
     products, present = _products(near.vectors, loaded), loaded.has_vector
+    texts = loaded.foreign or [each.text for each in loaded.chunks]
     cosines = _agreed(products[:, :-1])
     return VectorScores(
         cosines,
         present,
         background=near.background,
-        trust=np.array([near.asked.provider.reads(each.text) for each in loaded.chunks]),
+        trust=np.array([near.asked.provider.reads(text) for text in texts]),
         context=by_document(cosines, present, [each.path for each in loaded.chunks]),
         commonness=commonness(products[:, -1], present),
     )

@@ -89,6 +89,11 @@ class Loaded:
     products: npt.NDArray[np.float64] | None = None
     """Cosines with each vector of the question that was asked before, and last the products with
     the mean of all vectors here. A store far away returns these instead of the vectors."""
+    foreign: Sequence[str] | None = None
+    """The texts with more than Latin letters, which not every model reads, and '' for others."""
+    ask_texts: Callable[[Sequence[ChunkKey]], None] | None = None
+    """Asks for the texts of some chunks, with what is asked last. A store far away sends the others
+    when one of them is read."""
 
 
 @dataclass(frozen=True, slots=True)

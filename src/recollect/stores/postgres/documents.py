@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recollect.errors import StoreBusyError
 from recollect.records import dataclass
 from recollect.reports import Documents
 from recollect.stores import term_counts
@@ -24,7 +25,7 @@ from recollect.stores.postgres.rows import (
 from recollect.stores.postgres.segments import HELD, update
 from recollect.stores.postgres.tenant import TenantTables
 from recollect.stores.summary import KNOWN, known_of, loaded_of, summarize, summarize_days
-from recollect.types import ChunkKey, SourceKind, SupersededFact
+from recollect.types import Chunk, ChunkKey, SourceKind, SupersededFact
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
 
     from recollect.reports import DaySummary
     from recollect.stores.base import DocumentWrite, Name
-    from recollect.stores.postgres.connect import Connection, Cursor, Row
-    from recollect.types import Chunk, Fingerprint, Known, Scope
+    from recollect.stores.postgres.connect import Connection, Cursor, Row, Session
+    from recollect.types import Fingerprint, Known, Scope
 
 
 _INSERT_DOCUMENT = """
@@ -72,9 +73,14 @@ _CHUNKS_OF = f"""
     WHERE c.tenant = %s AND d.source = %s AND d.path = %s ORDER BY c.id
 """  # noqa: S608 - our own column names
 _LOAD = f"""
-    SELECT {CHUNK_COLUMNS}, {{bag}}, c.length, {{vector}} FROM {CHUNK_TABLES} {{join}}
+    SELECT {{columns}}, {{bag}}, c.length, {{vector}} FROM {CHUNK_TABLES} {{join}}
     WHERE c.tenant = %s AND c.id = ANY(%s)
 """  # noqa: S608 - our own column names
+# Sent with the candidates, because not every model reads it: a text with more than Latin letters.
+_FOREIGN = r"""CASE WHEN octet_length(c.text) > length(c.text)
+    AND c.text ~ '[^\u0001-\u024f\u1e00-\u1eff\u2010-\u2027\u2190-\u21ff]'
+    THEN c.text ELSE '' END"""
+_TEXTS = "SELECT id, text FROM chunks WHERE tenant = %s AND id = ANY(%s)"
 _WITH_MEAN = """-(v.vector <#> (
     SELECT avg(w.vector) FROM chunks c JOIN {table} w ON w.tenant = c.tenant AND w.digest = c.digest
     WHERE c.tenant = %s AND c.id = ANY(%s)
@@ -108,6 +114,57 @@ _DAYS = f"""
 """  # noqa: S608 - our own column names
 _EMBEDDED = f"SELECT c.id FROM {JOINED} {{joined}} WHERE {{condition}} ORDER BY c.id"  # noqa: S608 - our own names
 _VECTORS = "JOIN {table} v ON v.tenant = c.tenant AND v.digest = c.digest"
+
+
+class LaterChunk(Chunk):
+    """A chunk whose text is sent when it is read, or before that if it was asked for."""
+
+    __slots__ = ("later",)
+    later: LaterTexts
+
+    def __getattr__(self, name: str) -> str:  # of what is not set
+        if name != "text":
+            raise AttributeError(name)
+        return self.later.text_of(self)
+
+
+class LaterTexts:
+    """The texts of chunks of one transaction."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._missing: dict[ChunkKey, Chunk] = {}
+        self._asked: Cursor | None = None
+
+    def chunk_of(self, row: Row) -> Chunk:
+        """Return the chunk of a row, without its text if that was not sent."""
+        chunk = chunk_of(row, kind=LaterChunk)
+        if not chunk.text:
+            object.__delattr__(chunk, "text")
+            object.__setattr__(chunk, "later", self)
+            self._missing[row[0]] = chunk
+        return chunk
+
+    def ask(self, keys: Sequence[ChunkKey]) -> None:
+        """Ask for the texts of some chunks, which are sent with what is asked next."""
+        with self._session.reading() as connection:
+            self._asked = run(connection, _TEXTS, (self._session.tenant, list(keys)))
+
+    def text_of(self, chunk: Chunk) -> str:
+        """Return a text that was asked for, or else ask for all that are missing."""
+        found = self._asked.fetchall() if self._asked else []
+        self._asked = None
+        if all(self._missing.get(key) is not chunk for key, _ in found):
+            found += self._session.read(_TEXTS, (self._session.tenant, list(self._missing)))
+        for key, text in found:
+            if key in self._missing:
+                object.__setattr__(self._missing.pop(key), "text", text)
+        if any(each is chunk for each in self._missing.values()):
+            raise StoreBusyError(
+                f"A note of {self._session.location} was changed while it was searched.",
+                action="Search again.",
+            )
+        return chunk.text
 
 
 class PostgresDocuments(TenantTables):
@@ -177,6 +234,7 @@ class PostgresDocuments(TenantTables):
             products = ", ".join([*["-(v.vector <#> %s)"] * len(asked), _WITH_MEAN])
             vector = f"ARRAY[{products}]" if is_asked else "v.vector"
             statement = _LOAD.format(
+                columns=CHUNK_COLUMNS.replace("c.text", _FOREIGN) if is_found else CHUNK_COLUMNS,
                 bag="NULL" if is_found else "c.bag",
                 vector=vector.format(table=table) if table else "NULL",
                 join=join if table else "",
@@ -185,7 +243,8 @@ class PostgresDocuments(TenantTables):
             values = (*asked, *own, *own) if is_asked else own
             found = {row[0]: row for row in run(connection, statement, values)}
         rows = [found[key] for key in keys if key in found]
-        chunks = [chunk_of(row) for row in rows]
+        later = LaterTexts(self._session)
+        chunks = [later.chunk_of(row) if is_found else chunk_of(row) for row in rows]
         held = [ChunkKey(row[0]) for row in rows]
         loaded = loaded_of(
             held,
@@ -196,6 +255,8 @@ class PostgresDocuments(TenantTables):
             else term_counts.count([row[-3] for row in rows], terms),
             vectors=[None if is_asked else row[-1] for row in rows],
         )
+        if is_found:
+            loaded = replace(loaded, foreign=[row[5] for row in rows], ask_texts=later.ask)
         if not is_asked:
             return loaded
         made = np.array([row[-1] for row in rows], dtype=np.float64).reshape(-1, len(asked) + 1)

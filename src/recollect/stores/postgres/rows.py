@@ -40,11 +40,11 @@ _FIELDS = f"""
 """  # noqa: S608 - our own names
 
 
-def chunk_of(row: Row) -> Chunk:
+def chunk_of(row: Row, *, kind: type[Chunk] = Chunk) -> Chunk:
     """Return the chunk of a row that starts with CHUNK_COLUMNS."""
     _, path, source, start_line, end_line, text, heading, prefix, day, speaker = row[:10]
     moment, importance, triggers, media, fact, scope, since, until, superseded_by = row[10:19]
-    return Chunk(
+    return kind(
         path=path,
         source=SourceKind(source),
         start_line=start_line,
