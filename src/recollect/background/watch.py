@@ -1,7 +1,6 @@
 """Notices that files changed: by the operating system's notifications, or by looking now and then.
 
-Only the places of a memory are watched, not the whole workspace, which may hold a hundred thousand
-other files. It does not know what a change means, only that something changed.
+Only the places of a memory are watched: its workspace may hold a hundred thousand other files.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Keeps an index fresh in its own thread: syncs at the start, after changes, and at intervals.
 
-It also notices that the index itself was deleted or emptied, and rebuilds it. A command that ends
-before its work does leaves the rest to a process of its own: `spawn`.
-
-Start and stop are explicit; a stopped worker leaves no thread and no open file behind.
+A stopped worker leaves no thread and no open file behind. A command that ends before its work does
+leaves the rest to a process of its own: `spawn`.
 """
 
 from __future__ import annotations

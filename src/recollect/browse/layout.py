@@ -1,8 +1,7 @@
-"""Places vectors on a plane so that neighbours stay neighbours.
+"""Places vectors on a plane so that neighbours stay neighbours, as LargeVis and UMAP do.
 
-Two straight axes (PCA) hold an eighth of what the vectors of texts differ in, so most points that
-look close are not. Instead, each vector is pulled to its nearest vectors and pushed from random
-others, starting on the two axes, as LargeVis and UMAP do. Numbers: docs/decisions/vectors.md.
+The two straight axes (PCA) on which it starts hold an eighth of what the vectors of texts differ
+in. Numbers: docs/decisions/vectors.md.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
 """Embeds texts through a vendor's Batch API: submit, come back later, collect, at less cost.
 
-A batch may take a day, longer than a process lives. So each one is stored with its digests as soon
-as it is submitted, and the next run goes on from there: it collects what is finished and submits
-only texts that are in no batch. Texts for which a batch brings no vector are embedded directly
-afterwards, like all that have none.
+A batch may take longer than a process lives. So each one is stored with its digests as soon as it
+is submitted, and the next run collects it. Texts it brings no vector for are embedded directly.
 
-A submitted batch is billed, and no vendor here offers an idempotency key. So a request that submits
-one is never repeated at once. One gap remains: if the process is killed in the moment between the
-vendor's answer and storing it, or the answer is lost on its way, that batch is submitted again.
+A submitted batch is billed, and no vendor here offers an idempotency key: a request that submits
+one is never repeated at once. Only if the vendor's answer is lost, or the process killed before
+storing it, is that batch submitted again.
 """
 
 from __future__ import annotations
@@ -62,10 +60,7 @@ def embed_by_batch(  # noqa: PLR0913 - the parts that meet here
     wait: Callable[[float], bool],
     collect_only: bool = False,
 ) -> Embedded:
-    """Embed every text that has no vector, through batches of earlier runs and of this one.
-
-    `wait` waits so many seconds, and returns False to stop waiting.
-    """
+    """Embed texts without a vector through batches of all runs; `wait` returns False to stop."""
     run = _BatchRun(store, fingerprint, batches, vectors, progress, is_submitted=collect_only)
     run.running = notes.batches(store, fingerprint)
     while run.advance() and wait(_POLL_SECONDS):
@@ -195,11 +190,10 @@ def batch_api(provider: Provider) -> OpenAiBatches | None:
 
 
 class OpenAiBatches:
-    """`/files` and `/batches` of OpenAI.
+    """`/files` and `/batches` of OpenAI: within 24 hours, at half the price.
 
-    platform.openai.com/docs/guides/batch, …/docs/api-reference/batch and …/files. Within 24 hours,
-    at half the price. A file holds at most 50,000 lines and 200 MB; files are kept for 30 days. A
-    batch that expires keeps the results it has.
+    platform.openai.com/docs/guides/batch, …/docs/api-reference/batch and …/files. A batch that
+    expires keeps the results it has.
     """
 
     vendor = "openai"
@@ -311,12 +305,10 @@ class OpenAiBatches:
 
 
 class VoyageBatches(OpenAiBatches):
-    """`/files` and `/batches` of Voyage, with the model and the role outside the file.
+    """`/files` and `/batches` of Voyage: within 12 hours, at two thirds of the price.
 
-    docs.voyageai.com/docs/batch-inference, …/reference/batch. Within 12 hours, at two thirds of the
-    price. Files and batches are like OpenAI's, but what applies to all lines is sent once, in
-    `request_params`. At most 100,000 texts per batch and 100 batches at a time. Files are kept for
-    30 days.
+    docs.voyageai.com/docs/batch-inference, …/reference/batch. Like OpenAI's, but what applies to
+    all lines, such as model and role, is sent once, in `request_params`.
     """
 
     vendor = "voyage"

@@ -1,8 +1,7 @@
-"""Divides a document into chunks along its Markdown structure.
+"""Divides a document into chunks along its Markdown structure: a heading stays with what follows.
 
-A heading starts a chunk and stays with what follows it; whole blocks are packed until the next one
-would not fit. Decisions look only backwards, so appending to a file leaves every chunk but the last
-as it was, and only what changed is embedded again. It knows nothing of files, stores or models.
+Decisions look only backwards, so appending to a file leaves every chunk but the last as it was, and
+only what changed is embedded again.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Brings the documents, chunks and terms of a store into agreement with the files.
-
-Find the files, plan from their stats alone, read what may have changed, put it. Vectors come after,
-in `vectors`.
-"""
+"""Brings the documents, chunks and terms of a store into agreement with the files."""
 
 from __future__ import annotations
 
@@ -143,11 +139,9 @@ def _planned(
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Pause the collector of cycles.
+    """Pause the collector of cycles: no record is part of one.
 
-    With 100,000 files it would look through all their records again and again, a third of the time
-    of a sync that finds nothing changed, and none of them is part of a cycle. Nor are the terms of
-    a batch of documents.
+    With 100,000 files it would take a third of the time of a sync that finds nothing changed.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -252,9 +246,8 @@ def _is_known(document: Document, known: Stored) -> bool:
 class _DocumentWriter:
     """Stores documents in batches: a transaction for each would be half of a first index.
 
-    A batch is bounded, so that other writers wait a fraction of a second, readers soon find what
-    was read, and a killed process loses little. Each document of it is compared with what is
-    stored. Call `flush` at the end.
+    Each batch is bounded, so that other writers wait a fraction of a second and a killed process
+    loses little. Call `flush` at the end.
     """
 
     store: Store
@@ -298,10 +291,7 @@ class _DocumentWriter:
             self.flush()
 
     def _put_after_race(self, lost: DocumentWrite, suspect: Found, source: Source) -> None:
-        """Read the file again that another process stored first, and compare.
-
-        Without that a slow process would put an old content over a newer one.
-        """
+        """Read the file again that another process stored first, lest old content replace newer."""
         for _ in range(_MOST_RACES - 1):
             before = self.store.known([lost.name]).get(lost.name)
             try:
@@ -325,10 +315,7 @@ def _write_of(taken: Taken, known: Stored, *, recipe: str) -> DocumentWrite:
 def _store_together(
     source: Source, suspects: Sequence[Found], *, store: Store, known: Stored, force: bool
 ) -> tuple[list[Taken], list[Failure]]:
-    """Store documents of a joint source as they were at one moment, in one step.
-
-    If the source changes while it is read, or another process is faster, all is read again.
-    """
+    """Store a joint source in one step; if it or its state in the store changes, read all again."""
     taken: list[Taken] = []
     failed: list[Failure] = []
     for attempt in range(_MOST_RACES):

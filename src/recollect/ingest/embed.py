@@ -1,8 +1,7 @@
 """Embeds texts and media files that have no vector: from the cache, else through the provider.
 
-Texts of all files are packed together, several requests are in flight at once, and each answer is
-stored as soon as it arrives: whatever ends the run, no text is embedded twice. A provider that
-fails is a value, and what it embedded before is kept.
+Several requests are in flight at once and each answer is stored as soon as it arrives: whatever
+ends the run, no text is embedded twice. A provider that fails is a value, not an error.
 """
 
 from __future__ import annotations

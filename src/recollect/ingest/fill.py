@@ -1,10 +1,7 @@
 """Fills the vector space of a store, and publishes it once it is complete.
 
-Searches are served from one published space at a time. A new model fills its own space, and takes
-the place of the published one in one step when nothing is missing any more, so that a change of
-model never leaves a search with half an index. First the background of the space is measured, then
-vectors come from the cache, from batches and from the provider, and what the provider refuses is
-remembered.
+A new model fills its own space, which takes the place of the published one in one step: a change of
+model never leaves a search with half an index. What the provider refuses is remembered.
 """
 
 from __future__ import annotations
@@ -59,10 +56,7 @@ class Embedder:
     def embed_pending(
         self, report: Report, budget: Budget, *, may_embed: Callable[[], bool], progress: Progress
     ) -> Report:
-        """Embed what is missing in the space of the provider that is chosen now, and report it.
-
-        `may_embed` is called once there is something to do; False leaves it undone.
-        """
+        """Embed what is missing in the chosen space, once `may_embed` agrees, and report it."""
         held = held_space(self.store, chain=self.chain)
         space = space_of(self.chain, held, media_roots=self.media_roots)
         coverage = self._coverage(space)

@@ -1,8 +1,7 @@
-"""Searches one place for wanted files.
+"""Searches one place for wanted files; each folder is listed once, each file has one stat call.
 
-Each folder is listed once, each file has one stat call. Symbolic links are followed only while they
-stay inside a boundary: a link in a note folder is not permission to read the rest of the disk. What
-is left out for that reason is reported. It does not know which places belong to a memory.
+Symbolic links are followed only while they stay inside a boundary, and reported otherwise: a link
+in a note folder is not permission to read the rest of the disk.
 """
 
 from __future__ import annotations
@@ -183,9 +182,8 @@ class FolderSearch:
 def find_folder_link(folder: Path) -> str | None:
     """Return a link to a folder, at any depth of a folder, or None.
 
-    What watches a folder follows every link in it, hidden ones included, and again wherever it
-    meets them: one leads through a whole disk, and twenty that lead to each other through a million
-    paths.
+    What watches a folder follows every link in it, again wherever it meets them: one leads through
+    a whole disk, and twenty that lead to each other through a million paths.
     """
     waiting = [os.path.realpath(folder)]
     while waiting:

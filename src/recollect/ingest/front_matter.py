@@ -1,8 +1,4 @@
-"""The front matter of a note: YAML between two `---`, and what it says.
-
-The title is a heading like any other. The rest are words to find the note's first chunk by, and
-what a search shows of it if a question asks for them: `birthday: 1971-06-30`.
-"""
+"""The front matter of a note, YAML between two `---`: a title, and words to find the note by."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The writer's lease: taken before long work, kept alive by a heartbeat, taken over from the dead.
 
-A process that does long work on a store holds the lease. Another process waits, or leaves the work
-to the holder, and can say who that is. Reading never needs it. The lease is a promise among
-processes, not a lock: the store itself lets one transaction write at a time.
+Another process waits, or leaves the work to the holder. Reading never needs it. It is a promise
+among processes, not a lock: the store itself lets one transaction write at a time.
 """
 
 from __future__ import annotations
@@ -83,8 +82,7 @@ class WriterLease:
     def guarded(self, progress: Progress) -> Progress:
         """Return a progress callback that ends the work once the lease is lost.
 
-        A process that was suspended, by a signal or a closed laptop, wakes up to find another one
-        doing its work: both would do everything twice.
+        A process that was suspended wakes up to find another one doing its work: both would do it.
         """
 
         def check(step: Step) -> None:

@@ -1,9 +1,8 @@
-"""The block structure of Markdown lines, as far as chunking needs it, and the titles of headings.
+"""The block structure of Markdown lines (CommonMark, GFM tables) as far as chunking needs it.
 
-It follows CommonMark and GFM tables, and knows nothing of sizes or chunks. Blocks are read line by
-line and never regrouped by what follows them, so that appending to a file cannot change how its
-start was read: a Setext heading is one line long, and a table that starts inside a paragraph starts
-at its first `|`.
+Blocks are never regrouped by what follows them, so that appending to a file cannot change how its
+start was read: a Setext heading is one line long, and a table inside a paragraph starts at its
+first `|`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""Images and recordings: which files they are, and how one becomes a Document.
+"""Images and recordings, found by their label and by the vector of label and bytes together.
 
-A media file is found by its label, a text such as `Image file: diagram.png`, and by the vector of
-label and bytes together. The bytes are never stored: they are read here to be checked, and again
-when they are embedded.
-
-The formats are those documented for gemini-embedding-2: PNG and JPEG at
+The bytes are never stored: they are read to be checked, and again to be embedded. The formats are
+those documented for gemini-embedding-2: PNG and JPEG at
 docs.cloud.google.com/vertex-ai/generative-ai/docs/models/gemini/embedding-2, MP3 and WAV at
 docs.litellm.ai/blog/gemini_embedding_2_multimodal.
 """

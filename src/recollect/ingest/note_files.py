@@ -1,8 +1,6 @@
-"""Decides which of a workspace's own files are notes.
+"""Decides which of a workspace's own files are notes: those of its memory, or all Markdown files.
 
-A memory has MEMORY.md, USER.md or a folder memory/. A folder with none of them, such as an Obsidian
-vault, is taken whole: every Markdown file below it. A home folder or a system folder never is:
-nobody means that.
+A home folder or a system folder is never taken whole: nobody means that.
 """
 
 from __future__ import annotations

@@ -180,10 +180,7 @@ class PushedBook:
         return purged
 
     def write(self, changes: Sequence[PushedChange]) -> list[PushedDocument]:
-        """Write and delete documents: all of them, or none. Return those written.
-
-        Raises UsageError, ChangedError, NotFoundError or StorageLimitError.
-        """
+        """Write and delete documents: all of them, or none. Return those written."""
         paths = [parse_path(each.path) for each in changes]
         if len(set(paths)) < len(paths):
             raise UsageError("A path is named twice.", action="Name each path once.")

@@ -1,8 +1,6 @@
 """Reads one file into a Document: its text, its front matter, the day it speaks of, its digest.
 
-It knows encodings and dates, not chunks. A file that is gone, cannot be opened, is too large or is
-not text is an UnreadableError with a next step, never a crash and never half a text. `excerpt`
-shows part of a text by lines.
+A file that cannot be read as text is an UnreadableError with a next step, never half a text.
 """
 
 from __future__ import annotations
@@ -175,9 +173,8 @@ _STATED_DAY = re.compile(r"([0-9]{4})(-)([0-9]{2})-([0-9]{2})(?![0-9-])")
 def when_of(path: str, *, front_matter: Mapping[str, str]) -> date | None:
     """Return the day a text is about, or None for an evergreen one.
 
-    The file's own name counts first (`2026-02-01-standup.md`, `2026/02/01.md`), then a date in
-    its front matter, then the nearest dated folder. A file's age on disk never counts: copying a
-    folder must not change what its notes are about.
+    Its name counts first, then its front matter, then the nearest dated folder. A file's age on
+    disk never counts: copying a folder must not change what its notes are about.
     """
     if path in CURATED:
         return None

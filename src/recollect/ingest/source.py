@@ -1,8 +1,4 @@
-"""A Source: a place that texts come from, whatever kind of files it holds.
-
-Everything that syncs, looks or verifies works on sources. The notes of a workspace are one;
-facts and sessions have theirs.
-"""
+"""A Source: a place that texts come from, such as the notes of a workspace, facts or sessions."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The vector space of a memory: who fills it, with which texts, how much now, and from which cache.
-
-A text that the model does not read has no vector: keywords find it.
-"""
+"""The vector space of a memory: who fills it, with which texts, how much now, from which cache."""
 
 from __future__ import annotations
 
@@ -104,10 +101,7 @@ def held_space(store: Store, *, chain: Chain) -> Fingerprint | None:
 
 @dataclass(slots=True)
 class CachedVectors:
-    """Where the vectors of one space are looked up first, and stored.
-
-    A cache that fails costs a second embedding some day, not the run: it is left out and reported.
-    """
+    """Where vectors of one space are looked up first; if it fails, it is left out and reported."""
 
     store: Store
     fingerprint: Fingerprint

@@ -1,8 +1,7 @@
 """files ─ find ─▶ changed ─ read ─▶ Document ─ chunk ─▶ Chunk ─ put ─▶ Store ─ embed ─▶ Vector.
 
-The orchestrator of a sync, and how much of it to do now. A command whose job is indexing waits for
-its turn and does everything. A search does what is cheap, never waits for another process, and
-returns what it left undone. A damaged store is set aside and rebuilt on the way.
+A command whose job is indexing waits for its turn and does everything. A search does what is cheap,
+never waits for another process, and returns what it left undone.
 """
 
 from __future__ import annotations

@@ -84,10 +84,7 @@ def _compared(found: Found, *, source: Source, store: Store) -> Iterator[Failure
 
 
 def find_leaks(sources: Sequence[Source], *, progress: Progress) -> list[FoundSecret]:
-    """Return the place and kind of each secret in the files of some sources.
-
-    A file that cannot be read is left out; `status` names it.
-    """
+    """Return the place and kind of each secret in the readable files of some sources."""
     found = [(source, each) for source in sources for each in source.find()[0]]
     secrets: list[FoundSecret] = []
     for done, (source, each) in enumerate(found):

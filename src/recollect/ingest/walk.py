@@ -1,8 +1,4 @@
-"""Finds the files of a memory: the workspace's own, then the extra paths, minus what is excluded.
-
-It knows which places belong to a memory and in which order, and why another path does not belong to
-it; `folders` looks through one place. No file is read here.
-"""
+"""Finds the files of a memory: the workspace's own, then extra paths, minus what is excluded."""
 
 from __future__ import annotations
 
@@ -36,10 +32,7 @@ _MAGIC = re.compile(r"[*?\[]")
 def walk(
     workspace: Path, *, options: WalkOptions, takes: Callable[[str], object] | None = None
 ) -> tuple[list[Found], list[Failure]]:
-    """Return the files of a memory in order, each once, and the paths that could not be read.
-
-    `takes` says of a name whether such a file is returned besides the notes.
-    """
+    """Return a memory's files in order, each once, also what `takes` wants, and unread paths."""
     root = _real_folder(workspace)
     own = _Limits(root, options, takes or _nothing)
     takes = takes or (modality_of if options.media else _nothing)

@@ -1,7 +1,6 @@
 """Anthropic: chat.
 
-Format: platform.claude.com/docs/en/api/messages, …/api/errors. Models:
-platform.claude.com/docs/en/models/haiku-5-5/overview, …/about-claude/pricing. Sampling parameters
+platform.claude.com/docs/en/api/messages, …/api/errors, …/about-claude/pricing. Sampling parameters
 are refused from Claude 4.7 on, and thinking, which counts into the token limit, is on unless
 disabled: …/models/haiku-5-5/migration-guide.
 """

@@ -1,9 +1,7 @@
 """Measures the cosines of unrelated texts in a model's space, the baseline for every cosine.
 
-Each model has its own zero: one gives 0.54 to an unrelated question and note, another 0.1. It is
-measured once per space with texts on different subjects (docs/decisions/vectors.md), never with the
-user's own: notes of one person resemble each other, and only unrelated texts separate "found" from
-"nothing there".
+One model gives 0.54 to an unrelated question and note, another 0.1 (docs/decisions/vectors.md). The
+user's own texts are not used: notes of one person resemble each other.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """Chooses the first provider that works, and reports why the others were not chosen.
 
-Only providers that the settings name are asked: `auto` is the local model, and a key in the
-environment names none. Before the first texts of an index go to a server, `may_send` is asked.
-
-Only an index without vectors moves on to the next provider. Once an index has vectors of a provider
-in the chain, it keeps that provider: its failures are reported with how to change to another, and
-no other takes over by itself, because vectors of two models cannot be compared.
+Only providers that the settings name are asked: a key in the environment names none. Before the
+first texts of an index go to a server, `may_send` is asked. An index with vectors of a provider in
+the chain keeps it, because vectors of two models cannot be compared.
 """
 
 from __future__ import annotations
@@ -275,10 +272,7 @@ class Chain:
 
 
 def _variants(options: ProviderOptions, fingerprint: Fingerprint) -> Iterator[ProviderOptions]:
-    """Yield settings that may lead to a space: unchanged, with its model, with its dimensions.
-
-    Address and key are never taken from the index.
-    """
+    """Yield settings that may lead to a space; address and key are never taken from the index."""
     named = replace(options, provider=fingerprint.provider)
     if options.provider == fingerprint.provider:
         yield named

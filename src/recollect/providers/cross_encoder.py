@@ -1,8 +1,7 @@
 """The reader: a small cross-encoder on the CPU, which reads question and passage together.
 
-It was trained on questions to notes in English (training/README.md). Each pair is run alone, for
-the reason given in `providers/local.py`; pairs run in parallel threads. A long passage is cut to
-the sentences around what shares most with the question (docs/decisions/ranking.md).
+Each pair is run alone, for the reason given in `providers/local.py`. A long passage is cut to the
+sentences around what shares most with the question (docs/decisions/ranking.md).
 """
 
 from __future__ import annotations
@@ -86,10 +85,7 @@ class CrossEncoder:
 
 
 def _best_part(pieces: list[list[int]], *, distinctive: set[int]) -> list[int]:
-    """Return the sentences and lines of a passage around what shares most with the question.
-
-    It grows towards the neighbour that shares more, the earlier one on a tie.
-    """
+    """Return the part of a passage around what shares most, grown to the side that shares more."""
     shared = [len(distinctive.intersection(piece)) for piece in pieces]
     around = [own + sum(shared[max(0, at - 1) : at + 2]) / 2 for at, own in enumerate(shared)]
     first = int(np.argmax(around))

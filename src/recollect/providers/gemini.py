@@ -1,14 +1,10 @@
 """Google Gemini: embeddings, also of images and recordings, and chat.
 
-Embeddings: ai.google.dev/api/embeddings, ai.google.dev/gemini-api/docs/embeddings. Prices:
-ai.google.dev/gemini-api/docs/pricing. Media files are part of the request, which may have 20 MB
-(firebase.google.com/docs/ai-logic/input-file-requirements; 100 MB by now, according to
-blog.google/innovation-and-ai/technology/developers-tools/gemini-api-new-file-limits). The parts of
-one content become one vector. An image counts as 258 tokens (ai.google.dev/gemini-api/docs/tokens);
-a recording counts by its length.
-
-GOOGLE_GEMINI_BASE_URL is the variable of Google's own clients, which add the version to it:
-github.com/googleapis/python-genai, google/genai/_base_url.py.
+ai.google.dev/api/embeddings, ai.google.dev/gemini-api/docs/embeddings, …/docs/pricing. A request
+may have 20 MB (firebase.google.com/docs/ai-logic/input-file-requirements). An image counts as 258
+tokens (ai.google.dev/gemini-api/docs/tokens), a recording by its length. GOOGLE_GEMINI_BASE_URL is
+the variable of Google's own clients, which add the version to it:
+github.com/googleapis/python-genai.
 
 Chat: ai.google.dev/api/generate-content. Thinking counts into the token limit:
 ai.google.dev/gemini-api/docs/thinking. The default model thinks as little as it can by itself and

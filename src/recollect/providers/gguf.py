@@ -1,9 +1,7 @@
 """Embeds with a model in a GGUF file, through llama.cpp in the package `xllamacpp`.
 
-That package runs llama.cpp's server inside this process, which has two consequences. The server
-listens on a loopback port: the port is protected by a random key that is thrown away. And it would
-batch several texts into one pass, which changes each vector slightly: it gets one slot, so that
-each text runs alone.
+That runs a server inside this process, on a loopback port that is protected by a random key. It
+gets one slot: several texts in one pass would change each vector slightly.
 """
 
 from __future__ import annotations
@@ -146,10 +144,9 @@ def _parts(
     text: str,
     most: int,
 ) -> list[tuple[Vector, int]]:
-    """Embed a text whole or, if the model refuses it, in halves, up to `most` parts.
+    """Embed a text whole, or in up to `most` parts, each with its number of tokens.
 
-    With each vector comes of how many tokens it is. Only the model's tokenizer knows how long a
-    text is, and an attempt costs 1 ms.
+    Only the model's tokenizer knows how long a text is, and an attempt costs 1 ms.
     """
     # A lone surrogate cannot be sent; it becomes a question mark.
     sendable = (prefix + text).encode("utf-8", "replace").decode("utf-8")

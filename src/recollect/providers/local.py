@@ -1,11 +1,8 @@
 """The default provider: small models on this machine's CPU, through onnxruntime.
 
-Two models share one space: the first embeds texts in English, the other one all others, and it is
-loaded when the first such text comes. A user's own ONNX model runs alone; `providers/gguf.py` runs
-a GGUF file. Each text is run alone:
-the model's int8 activations are scaled per batch, so a text's vector would otherwise depend on its
-neighbours. Several texts run in parallel threads instead, which is also faster
-(docs/decisions/vectors.md).
+Two models share one space: one for texts in English, the other one, loaded when needed, for the
+rest. Each text is run alone, in parallel threads: int8 activations are scaled per batch, so a
+vector would depend on its neighbours (docs/decisions/vectors.md).
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """Ollama: embeddings and chat with models on your own machine, through its native API.
 
-Embeddings: docs.ollama.com/api/embed, docs.ollama.com/api/errors.
-
-Chat: docs.ollama.com/api/chat. Ollama silently cuts the start of a prompt that is longer than the
-context, which is 4,096 tokens on most machines (docs.ollama.com/context-length), so each request
-names the context it needs. Models that can think do so by default:
-docs.ollama.com/capabilities/thinking.
+docs.ollama.com/api/embed, …/api/chat, …/api/errors. Ollama silently cuts the start of a prompt
+longer than the context (docs.ollama.com/context-length), so each request names the context it
+needs. Models that can think do so by default: docs.ollama.com/capabilities/thinking.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 """OpenAI: embeddings and chat; and every server that uses the same format.
 
-Embeddings: platform.openai.com/docs/api-reference/embeddings.
-
-Chat: developers.openai.com/api/reference/resources/chat. Models:
-developers.openai.com/api/docs/models/gpt-6-luna, …/models/gpt-5.6-luna, …/docs/pricing. gpt-6-luna
-replaces gpt-4o-mini, which ends on 14 January 2027 (…/docs/deprecations). Reasoning models take
-`max_completion_tokens` and no temperature, and count their thoughts into the limit; reasoning is
-switched off where that is possible.
+platform.openai.com/docs/api-reference/embeddings,
+developers.openai.com/api/reference/resources/chat, …/docs/models/gpt-6-luna, …/docs/pricing.
+Reasoning models take `max_completion_tokens` and no temperature, and count their thoughts into the
+limit; where possible, reasoning is switched off.
 """
 
 from __future__ import annotations

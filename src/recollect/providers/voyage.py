@@ -1,7 +1,4 @@
-"""Voyage AI: embeddings.
-
-Format: docs.voyageai.com/reference/embeddings-api.
-"""
+"""Voyage AI: embeddings (docs.voyageai.com/reference/embeddings-api)."""
 
 from __future__ import annotations
 

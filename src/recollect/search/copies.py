@@ -1,12 +1,9 @@
 """Leaves out notes that say nothing but a superseded fact, and marks those that also say it.
 
-A correction is written once; the old claim may be in several notes. What else they say may be the
-answer, so such notes are marked with the fact that replaced the claim.
-
 A note repeats a claim if it contains the claim's words in order, or a sentence of nothing but its
-words in any order: the old value, the subject, and words that change nothing. Words are those by
-which duplicates are found. A note that states the new value is never marked. Vectors cannot tell a
-claim from its denial, nor from the same claim about something else: docs/decisions/facts.md.
+words in any order: the old value, the subject, and words that change nothing. A note that states
+the new value is never marked. Vectors cannot tell a claim from its denial, nor from the same claim
+about something else: docs/decisions/facts.md.
 """
 
 from __future__ import annotations

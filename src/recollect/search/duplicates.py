@@ -1,11 +1,8 @@
 """Finds notes that say nothing but what a better hit says, so that they take no place of their own.
 
-A note repeats another if its words, in their order, are all the words of the other one, or part of
-them if the note is long. Case, markup, punctuation, articles and inflections do not count; every
-other word does, because the one word that differs may be what matters: a number, a name, a denial.
-Shares of common words and vectors cannot tell those from a copy: docs/decisions/ranking.md.
-
-Facts are not notes: they have ids, dates of validity and their own rules.
+All words of one, in order, are in the other, but for case, markup, articles and inflections: the
+one word that differs may be a number, a name or a denial. Shares of common words and vectors cannot
+tell those from a copy: docs/decisions/ranking.md. Facts have their own rules.
 """
 
 from __future__ import annotations

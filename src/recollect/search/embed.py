@@ -1,8 +1,7 @@
 """Chooses the provider that answers, and embeds the question.
 
-A question is compared in the space of the provider that embeds it. While a store changes its model,
-the space that was complete before serves, if its model still answers; otherwise whatever the new
-one has. Only this waits for models.
+While a store changes its model, the space that was complete before serves, if its model still
+answers; otherwise whatever the new one has.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Query expansion by a language model: a made-up answer (HyDE), or the question in other words.
 
 HyDE (Gao et al., 2022, arxiv.org/abs/2212.10496): a made-up answer is nearer to true answers than
-the question is, so its vector finds them better. Whether it is true does not matter; it is never
-shown or stored. Only the vector leg uses it: its words would mislead the keyword leg. If anything
-goes wrong, the search runs with the plain question and reports why.
+the question is. It is never shown or stored, and only the vector leg uses it: its words would
+mislead the keyword leg. If anything goes wrong, the plain question is searched, with a notice.
 """
 
 from __future__ import annotations

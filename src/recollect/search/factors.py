@@ -1,10 +1,8 @@
 """Factors on a score: its source, its importance, its age.
 
-A transcript's hit counts a little less: a conversation says everything ten times, a note was
-written to be found. An entry that its author has marked counts more or less, by OpenClaw's factor
-0.75 + 0.05 × importance: 1 is 0.8, 5 changes nothing, 10 is 1.25, and a note that another one
-replaces counts 0.75. If temporal decay is turned on, 2^(-age/half-life), never below the floor:
-evergreen chunks do not age, and a date in the future is not a bonus.
+A conversation says everything ten times, a note was written to be found. Importance has OpenClaw's
+factor 0.75 + 0.05 × importance; a replaced note has 0.75. Temporal decay, if turned on, is
+2^(-age/half-life), never below the floor: evergreen chunks do not age.
 """
 
 from __future__ import annotations

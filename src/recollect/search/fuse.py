@@ -1,18 +1,15 @@
 """Turns the numbers of several legs into one score per chunk, by one of three formulas.
 
 `calibrated`, the default, turns each leg's number into evidence on an absolute scale, which adds
-up. A silent leg is zero evidence, so it takes nothing away. Chosen by measurement:
-docs/decisions/ranking.md.
+up. Chosen by measurement: docs/decisions/ranking.md.
 
-`weighted` is the blend that OpenClaw users know: vectorWeight·cosine + textWeight·text. A leg that
-did not run drops out and the weights renormalise. The floor is for the cosine: a text score may be
-a mere rank, so every chunk that shares a word with the question is kept, whether or not the vector
-leg ran.
+`weighted` is OpenClaw's blend: vectorWeight·cosine + textWeight·text. A leg that did not run drops
+out and the weights renormalise. The floor is for the cosine: a text score may be a mere rank, so
+every chunk that shares a word with the question is kept.
 
-`rrf` uses ranks only, so legs of any scale can meet. Cormack, Clarke and Büttcher, "Reciprocal Rank
-Fusion outperforms Condorcet and individual Rank Learning Methods" (2009): Σ weight/(k + rank),
-divided by its value for rank 1 in every leg, so that scores are 0…1. A score is a rank, not a
-confidence.
+`rrf` uses ranks only. Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet
+and individual Rank Learning Methods" (2009): Σ weight/(k + rank), divided by its value for rank 1
+in every leg, so that scores are 0…1. A score is a rank, not a confidence.
 """
 
 from __future__ import annotations

@@ -52,11 +52,7 @@ def answered(question: str, chunks: Sequence[Chunk], opinions: Sequence[float]) 
 
 
 def names_in(question: str) -> tuple[str, ...]:
-    """Return the names in a short English question.
-
-    They have a capital letter inside a sentence, or a genitive, and are no function words, days or
-    months.
-    """
+    """Return the names in a short English question: capitals inside a sentence, or genitives."""
     words = question.split()
     if len(words) > _MOST_WORDS or not is_english(question):
         return ()

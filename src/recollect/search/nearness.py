@@ -1,11 +1,8 @@
 """How near a chunk is to a question beyond its cosine: by its document, all candidates, its words.
 
-The best candidates are compared with the question word by word (MaxSim, late interaction).
-
-A chunk's vector says what it is about as a whole; one sentence in it may be the answer. For each
-word of the question the best matching word of the chunk is found, by the states that the model has
-of both in their contexts, and the matches are averaged by how much each word tells. Of a chunk's
-words one bit per dimension is stored, the sign, which keeps their order: docs/decisions/ranking.md.
+A chunk's vector says what it is about as a whole; one sentence in it may be the answer. So the best
+candidates are compared word by word (MaxSim, late interaction), by one bit per dimension, the sign,
+which keeps the order of matches: docs/decisions/ranking.md.
 """
 
 from __future__ import annotations
@@ -57,8 +54,7 @@ def by_document(cosines: Floats, present: Bools, paths: Sequence[str]) -> Floats
 def commonness(with_mean: Floats, present: Bools) -> Floats:
     """Return how much nearer each chunk is to all candidates than they are to each other.
 
-    Given its product with their mean. The note of a busy day is near to every question, whatever
-    was asked: docs/decisions/ranking.md.
+    The note of a busy day is near to every question: docs/decisions/ranking.md.
     """
     found = np.zeros(len(present))
     if own := int(np.count_nonzero(present)):

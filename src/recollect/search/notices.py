@@ -1,7 +1,4 @@
-"""Every sentence that a search adds to its answer: what was read differently, and what is missing.
-
-What happened to the index before the search is told by who brought it up to date.
-"""
+"""Every sentence that a search adds to its answer: what was read differently, what is missing."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """Finds the spelling that memory knows for a word that occurs nowhere in it.
 
-The index keeps terms as hashes, so there is no list of words to compare with. Instead every word
-one edit away is made and its stem is looked up, as Norvig's corrector does
-(norvig.com/spell-correct.html): some four hundred, of which hardly any occurs. The first letter
-stays, because people seldom get it wrong and names would become other names.
+The index keeps terms as hashes, so every word one edit away is made and looked up, as Norvig's
+corrector does (norvig.com/spell-correct.html). The first letter stays, because people seldom get it
+wrong and names would become other names.
 """
 
 from __future__ import annotations

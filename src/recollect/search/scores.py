@@ -1,14 +1,10 @@
 """Each leg's numbers over one union of chunks, what they are worth as evidence, and one score.
 
-Keyword evidence comes from the share of the query's information that the chunk carries: bm25
-divided by the score of a chunk about nothing but the query. It grows faster than that share,
-because sharing a little with a question is mostly coincidence. Vector evidence is how far the
-cosine, and the match of the single words, are above those of unrelated texts in this space; what a
-chunk has in common with all candidates is not counted. A silent leg is zero evidence, so it takes
-nothing away. Chosen by measurement: docs/decisions/ranking.md.
-
-Evidence becomes a score on one scale, 1 − e^(−rate·evidence), with a narrow band above it for
-exact matches.
+Keyword evidence is the share of the query's information that the chunk carries, and grows faster
+than it: sharing a little is mostly coincidence. Vector evidence is how far cosine and word matches
+are above those of unrelated texts in this space, without what all candidates have in common. A
+silent leg is zero evidence, so it takes nothing away. A score is 1 − e^(−rate·evidence), with a
+narrow band above it for exact matches. Chosen by measurement: docs/decisions/ranking.md.
 """
 
 from __future__ import annotations
@@ -216,8 +212,5 @@ def lift(scores: Floats, tiers: npt.NDArray[np.int64]) -> Floats:
 
 
 def raised(scores: Floats, *, evidence: Floats, ceilings: Floats) -> Floats:
-    """Return score + (ceiling − score)·(1 − e^(−rate·evidence)): nothing falls, order holds.
-
-    With a ceiling of 1 this is the score of all evidence together.
-    """
+    """Return score + (ceiling − score)·(1 − e^(−rate·evidence)): nothing falls, order holds."""
     return scores + (ceilings - scores) * score_of(evidence)

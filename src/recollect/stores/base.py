@@ -1,8 +1,7 @@
-"""The contract of a store: small roles that together are a `Store`, and the records they use.
+"""The contract of a store, as small roles, and the records; `RamStore` defines it executably.
 
-A store finds candidates and returns term counts and vectors. It has no formula of its own: that of
-the keyword leg is in `bm25`, and all others are in `search`, so that every store ranks alike.
-`RamStore` is the executable definition.
+A store finds candidates and returns term counts and vectors. It has no formula of its own, so that
+every store ranks alike: that of the keyword leg is in `bm25`, all others are in `search`.
 """
 
 from __future__ import annotations
@@ -216,11 +215,7 @@ _patience: ContextVar[float | None] = ContextVar("_patience", default=None)
 
 @contextmanager
 def patience(seconds: float) -> Iterator[None]:
-    """Limit how long transactions of the body wait for another writer, or for a connection.
-
-    It applies to this thread and every connection the body uses, however deep: the caller sets the
-    limit once, and no stage has to pass it on.
-    """
+    """Limit how long transactions of the body, in this thread, wait for writers or connections."""
     previous = _patience.set(max(0.001, seconds))
     try:
         yield
@@ -274,10 +269,7 @@ class Store(Protocol):
         """
 
     def drop_many(self, gone: Sequence[Known]) -> None:
-        """Remove documents in one step, except those that another process has changed since.
-
-        The vectors of their texts stay, for equal texts elsewhere.
-        """
+        """Remove documents in one step, except those changed since; vectors of equal texts stay."""
 
     def chunks_of(self, path: str, *, source: SourceKind) -> Sequence[Chunk]:
         """Return the chunks of a document in the order of its lines."""
@@ -327,10 +319,7 @@ class Store(Protocol):
         """Make searches use a space instead of another."""
 
     def prune(self, *, keep: Collection[Fingerprint]) -> int:
-        """Delete vectors of other spaces and of texts that no chunk has; return how many.
-
-        A store may leave a few: deleting pays only when there are many.
-        """
+        """Delete vectors of other spaces and of texts no chunk has, if many; return how many."""
 
     def word_codes(
         self, fingerprint: Fingerprint, *, keys: Sequence[ChunkKey]
@@ -368,9 +357,8 @@ class Store(Protocol):
     def lease(self, name: str, decide: Callable[[Holder | None], Holder | None]) -> Holder | None:
         """Ask who shall hold a lease, given who holds it; record and return the answer.
 
-        A lease is a claim that processes make on a store, so that long work is not done twice; it
-        is a promise, not a lock. Any thread may call this. An answer that changes nothing needs no
-        right to write; any other is asked for again in the step that records it.
+        Any thread may call this. An answer that changes nothing needs no right to write; any other
+        is asked for again in the step that records it.
         """
 
     # Reports, checks and upkeep
@@ -390,22 +378,17 @@ class Store(Protocol):
         """
 
     def check(self, *, deep: bool = False) -> list[str]:
-        """Read the whole store and return what is broken: nothing if it is sound.
-
-        A deep check also compares terms, counts and codes with the texts and vectors of the chunks.
-        """
+        """Return what is broken in the store; `deep` also compares what is derived from chunks."""
         del deep
         return []
 
     def recovering(
         self, work: Callable[[], Answer], *, tell: Callable[[tuple[str, ...]], None]
     ) -> Answer:
-        """Do work on the store; if it is damaged, replace it and do the work again.
+        """Do work on the store; if it is damaged, replace it, `tell` the user, and do it again.
 
         A single failed read can look like damage, so it is read again before it is replaced. If
         another process replaced or deleted it, the work is done on what is in its place now.
-
-        `tell` is called with notices for the user.
         """
         del tell
         return work()

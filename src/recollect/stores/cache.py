@@ -1,7 +1,6 @@
 """The vector cache of a home in one SQLite file, shared by all its agents and limited in size.
 
-It survives a rebuilt or deleted index and a change of model and back. Everything in it can be
-embedded again, so a damaged cache is deleted and starts over.
+Everything in it can be embedded again, so a damaged cache is deleted and starts over.
 """
 
 from __future__ import annotations
@@ -212,10 +211,7 @@ class VectorCache(SqliteFile):
             return row[0], row[1]
 
     def _open(self) -> apsw.Connection:
-        """Open or create the file; delete a damaged one, or one of another version, first.
-
-        A file on a read-only disk is opened to be read.
-        """
+        """Open the file, only to be read on a read-only disk; replace a damaged or older one."""
         try:
             return _connected(self._path)
         except StoreReadOnlyError:

@@ -1,8 +1,4 @@
-"""Postings of a segment of chunks: packed from bags, cut into blocks, and scored with numpy.
-
-An entry says how often a term occurs in a chunk. Packed into one number, term first, entries are
-brought into the order of postings by sorting numbers.
-"""
+"""Postings of a segment of chunks: packed into numbers, term first, so that sorting orders them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Documents that clients push: the store holds their bytes, and they are on no other disk.
-
-Also the tokens that clients show, and the queue of memories that have something to embed. Only
-PostgreSQL serves many memories.
-"""
+"""Documents that clients push, whose bytes are on no other disk; tokens, and the queue of work."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""Which stores are there? Opens one by its address; a new kind of store is one more branch.
+"""Opens a store by its address: `ram:`, `file:` with a path, or that of a PostgreSQL database.
 
-An address is `ram:`, `file:` with a path, or that of a PostgreSQL database; a `Path` alone is a
-file. Heavy modules load only when a store is opened. Nothing above this package knows what kind of
-store it uses.
+Heavy modules load only then. Nothing above this package knows what kind of store it uses.
 """
 
 from __future__ import annotations
@@ -99,10 +97,7 @@ def open_host(address: str, *, limits: MemoryLimits) -> PostgresHost:
 
 
 def open_cache(address: str | Path, path: Path, *, max_bytes: int) -> VectorCache | None:
-    """Return the home's vector cache for a store, or None if that store uses none.
-
-    Its file is opened, and created, on first use.
-    """
+    """Return the home's vector cache for a store, created on first use; None if it uses none."""
     if not max_bytes or address == "ram:":
         return None
     from recollect.stores.cache import VectorCache  # noqa: PLC0415 - heavy

@@ -68,10 +68,9 @@ def top(values: npt.NDArray[np.floating], limit: int) -> npt.NDArray[np.intp]:
 
 
 def encode(vectors: Vectors, centre: Vector) -> npt.NDArray[np.uint64]:
-    """Return one bit per dimension: the sign of each vector relative to the centre of the space.
+    """Return one bit per dimension, in words of 64: the sign of each vector relative to the centre.
 
-    The bits are in words of 64, filled up with zeroes. Centring matters: text vectors have a large
-    part in common, and signs around zero would mostly repeat it.
+    Text vectors have a large part in common, and signs around zero would mostly repeat it.
     """
     packed = np.packbits(vectors > centre, axis=-1)
     words = np.zeros((*packed.shape[:-1], -(-packed.shape[-1] // 8)), dtype=np.uint64)
@@ -80,10 +79,7 @@ def encode(vectors: Vectors, centre: Vector) -> npt.NDArray[np.uint64]:
 
 
 def hamming(codes: npt.NDArray[np.uint64], code: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint16]:
-    """Return the number of bits in which each code differs from one code.
-
-    The codes are word by code, so that each step reads memory in one direction.
-    """
+    """Return in how many bits each code differs from one; word by code, to read memory in order."""
     distances = np.zeros(codes.shape[1], dtype=np.uint16)
     differing = np.empty(min(_BLOCK, codes.shape[1]), dtype=np.uint64)
     counted = np.empty(len(differing), dtype=np.uint8)

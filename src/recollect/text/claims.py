@@ -1,8 +1,6 @@
 """Tells whether two sentences claim the same, by their words.
 
-Both must have the same words that matter, or words of one meaning, numbers and names in the same
-order, as many denials and the same tense. Vectors cannot tell a claim from its denial, from the
-past, or from the same claim about someone else. It knows no facts and no files.
+Vectors cannot tell a claim from its denial, from the past, or from one about someone else.
 """
 
 from __future__ import annotations
@@ -160,10 +158,7 @@ def compare_claims(one: str, other: str) -> Wording | None:
 
 
 def contradict(one: str, other: str) -> bool:
-    """Return whether one sentence denies what the other says, or names another number.
-
-    It is sure rather than complete: whatever else differs, both may be true.
-    """
+    """Return whether one sentence denies the other or names another number; False in doubt."""
     first, second = _statement_of(one), _statement_of(other)
     shared, apart = first.roots & second.roots, first.roots ^ second.roots
     is_comparable = (

@@ -2,12 +2,8 @@
 
 Threat: a workspace is a cloned repository. A link in it leads to the user's other files, a pipe or
 a device stands in a file's place, a file is endless. So everything of a workspace is read and
-written through this module. It decides by two rules:
-
-- what a path leads to, with all links resolved, is inside the folder;
-- it is a regular file of at most a given size.
-
-What breaks them raises RefusedError, and what `open` would not open an OSError like its own.
+written through this module. What a path leads to, with all links resolved, must be inside the
+folder, and a regular file of at most a given size; else it is a RefusedError.
 
 The resolved path is then opened folder by folder without following links, so what was checked is
 what is read. A folder that the user named is trusted itself, and may be reached by a link.
@@ -172,10 +168,7 @@ def too_large(max_bytes: int) -> str:
 
 @contextmanager
 def scan_inside(folder: Path | str, root: Path) -> Iterator[Iterator[os.DirEntry[str]]]:
-    """List a folder below a root, both with all links resolved: no link is followed.
-
-    The entries can be looked at until the context ends.
-    """
+    """List a folder below a root, both resolved, until the context ends; no link is followed."""
     if not _HAS_FOLDER_DESCRIPTORS:
         with os.scandir(resolve_inside(Path(folder), root)) as entries:
             yield entries

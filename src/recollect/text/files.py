@@ -1,13 +1,9 @@
 """Writes files: in one step, and readable by their owner only where they are private.
 
-A reader sees the old content or the new, never half of it. A killed process leaves the old file
-untouched, and at most a hidden temporary file beside it, which the next write removes.
-
-If a file cannot be written, an OSError says so and its old content is intact.
-
-Everything that Recollect keeps for itself is private: 0600 in folders of 0700 from the moment it
-is created, whatever the umask. Files that people share (notes, facts, a workspace's settings)
-follow the umask when they are created and keep their mode afterwards.
+A reader sees the old content or the new. A killed process leaves the old file, and at most a hidden
+temporary one, which the next write removes; so does a failed write, with an OSError. What Recollect
+keeps for itself is 0600 in folders of 0700 from the moment it is created; files that people share
+follow the umask when they are created and keep their mode.
 """
 
 from __future__ import annotations
@@ -58,10 +54,7 @@ else:
 
 
 def make_private_folder(folder: Path) -> None:
-    """Create a folder and its missing parents, for their owner only.
-
-    An existing folder keeps its mode.
-    """
+    """Create a folder and missing parents for their owner only; an existing one keeps its mode."""
     make_folder(folder, mode=_OWNER_ONLY_FOLDER)
 
 
@@ -100,10 +93,7 @@ def restrict(file: Path) -> None:
 
 
 def open_to_others(folder: Path) -> list[Path]:
-    """Return the files and folders in a folder, itself included, that not only the owner can use.
-
-    On Windows, where modes say nothing about that, there are none.
-    """
+    """Return what in a folder, itself included, not only the owner can use; on Windows, nothing."""
     if os.name != "posix":
         return []
     found: list[Path] = []

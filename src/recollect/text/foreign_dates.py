@@ -1,7 +1,4 @@
-"""Date words of German, French and Spanish, as the English ones that `date_words` reads.
-
-"Letzten Dienstag", "am 9. Oktober", "avant-hier", "le mois dernier", "el 3 de octubre", "ayer".
-"""
+"""Date words of German, French and Spanish: "letzten Dienstag", "le mois dernier", "ayer"."""
 
 from __future__ import annotations
 

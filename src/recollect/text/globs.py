@@ -148,11 +148,7 @@ class IgnoreRules:
             )
 
     def ignores(self, path: str, *, may_be_folder: bool) -> bool:
-        """Return whether a path, relative to the folder of the file, is ignored itself.
-
-        Whether a folder that it is in is ignored is not looked at. `may_be_folder` applies rules
-        for folders.
-        """
+        """Return whether a path, relative to the folder of the file, is ignored itself."""
         parts = path.split("/")
         for rule in self._rules:
             if (may_be_folder or not rule.folders_only) and fits(parts, rule.glob):

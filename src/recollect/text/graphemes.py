@@ -1,8 +1,4 @@
-"""Splits a line where a chunk ends, never inside a visible character.
-
-It knows sizes and where a text may be split, not what a chunk is. Marks, joiners and halves of
-flags stay with the character they belong to, which is close enough to UAX #29 for this.
-"""
+"""Splits a line where a chunk ends, never inside a visible character; close enough to UAX #29."""
 
 from __future__ import annotations
 
@@ -70,10 +66,7 @@ def last_sentences(line: str, room: int) -> str:
 
 
 def boundary_before(text: str, at: int, *, start: int = 0) -> int:
-    """Return the last place after `start`, and at or before `at`, where the text may be split.
-
-    `start` is known to be between two clusters.
-    """
+    """Return the last place in (start, at] to split at; `start` is between two clusters."""
     end = max(min(at, len(text)), start + 1)
     for place in range(end, max(start, end - MAX_CLUSTER_CHARS), -1):
         if is_boundary(text, place, start):

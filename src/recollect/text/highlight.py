@@ -22,8 +22,7 @@ _JOINTS = ("", *"-_./:@'’")
 def matched_words(text: str, *, question: str) -> tuple[str, ...]:
     """Return the words of a text, as written there, that share a term with the question.
 
-    `backups` is found by "backup", 自行车 by "他的自行车". Words without a topic, such as "the",
-    count only if the question has no others.
+    Words without a topic, such as "the", count only if the question has no others.
     """
     # As the search does: single characters only where no pair of them is found.
     asked = query_terms(question)

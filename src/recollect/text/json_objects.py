@@ -1,8 +1,6 @@
-"""Finds the JSON objects in a language model's reply.
+"""Finds the JSON objects in a language model's reply, with its usual mistakes.
 
-Prose, code fences, bullets and lists around the objects are skipped; an object may span several
-lines. Trailing commas, raw line breaks in strings, NaN and repeated keys (the last one counts) are
-accepted. Numbers stay text as written: 1.10 is as often a version as a number.
+Numbers stay text as written: 1.10 is as often a version as a number.
 """
 
 from __future__ import annotations

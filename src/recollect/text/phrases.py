@@ -1,7 +1,4 @@
-"""Quoted phrases and filters of a question, and whether a text contains a phrase.
-
-Words are compared like terms: without case, accents and English endings.
-"""
+"""Quoted phrases and filters of a question, and whether a text contains a phrase."""
 
 from __future__ import annotations
 

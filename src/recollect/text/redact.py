@@ -1,12 +1,10 @@
 """Removes secrets from text before it is stored, embedded or sent.
 
-A key recognised by its format keeps its first six and last four characters, as in OpenClaw, so
-that people can tell which key it was. A key of fewer than 18 characters is hidden completely, and
-so is a secret recognised by its name or place. A match extends to the end of the key: better to
-hide a word too many than to show a character too many.
-
-Randomness alone does not make a secret: people search for hashes, UUIDs and identifiers. Every
-pattern starts with fixed letters and has bounded lookahead, so redaction takes linear time.
+A key recognised by its format keeps its first six and last four characters, as in OpenClaw, so that
+people can tell which it was. One of fewer than 18 characters, or a secret recognised by its name or
+place, is hidden completely. Better to hide a word too many than to show a character too many.
+Randomness alone does not make a secret: people search for hashes and identifiers. Every pattern
+starts with fixed letters and has bounded lookahead, so redaction takes linear time.
 """
 
 from __future__ import annotations

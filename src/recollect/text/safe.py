@@ -1,16 +1,13 @@
 """Makes untrusted text safe to put into a prompt or into Markdown.
 
 Threat: a stranger wrote the remembered text. They want to close the block it is shown in and
-continue as the system, the user or a tool, or to show a model what people cannot see. So each
-marker of a known chat template is broken up, anything invisible is removed, and the rest stays
-unchanged. Besides, a block ends with an id that its text does not contain: not even a marker that
-nobody knew can close it. Instructions in plain words cannot be removed, so the block says that its
-text is data.
+continue as the system, the user or a tool, or to show a model what people cannot see. So markers of
+known chat templates are broken up, anything invisible is removed, and a block ends with an id that
+its text does not contain: not even a marker that nobody knew can close it. Instructions in plain
+words cannot be removed, so the block says that its text is data.
 
-Markers are looked for in a copy of the text in which look-alikes (＜ｓｙｓ, ｜) are ASCII. All
-functions take time proportional to the text, and neutralising twice changes nothing more. Each
-pattern also matches a marker with spaces, in other cases, with a namespace, or with its first
-character as an HTML entity, because models read those alike.
+Models read look-alikes (such as ＜ｓｙｓ), spaces, other cases, namespaces and HTML entities alike:
+so does every pattern. All functions take linear time, and neutralising twice changes nothing more.
 """
 
 from __future__ import annotations

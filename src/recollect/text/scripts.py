@@ -1,7 +1,4 @@
-"""Scripts as regex classes, and the forms in which different spellings of a word are equal.
-
-It knows Unicode and stemmers, but not what a term, an identifier or a query is.
-"""
+"""Scripts as regex classes, and the forms in which different spellings of a word are equal."""
 
 from __future__ import annotations
 
@@ -110,10 +107,7 @@ def normalised(text: str) -> str:
 
 
 def latin_share(text: str) -> float:
-    """Return the share of letters that a model trained on Latin script can read.
-
-    Digits, quotes and other signs say nothing about the language, so they do not count.
-    """
+    """Return the share of letters, not of digits or signs, that a Latin model can read."""
     try:
         text.encode("latin-1")  # a hundred times as fast as the patterns below
     except UnicodeEncodeError:

@@ -1,9 +1,7 @@
-"""Declares a setting as a field of the Options of the stage that reads it.
+"""Declares a setting as a field of the Options of the stage that reads it, and nowhere else.
 
-Name, default, allowed values, text and trust stand at that field and nowhere else: the table of
-settings, its documentation and its validation are derived by walking the Options. The functions
-here also read a value as a file, a variable or an argument gives it. They return the value, or
-raise ValueError with what was expected, worded to follow "Give".
+The table of settings, its documentation and its validation are derived by walking the Options. A
+value that cannot be read is a ValueError with what was expected, worded to follow "Give".
 """
 
 from __future__ import annotations

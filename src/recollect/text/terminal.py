@@ -1,10 +1,9 @@
 r"""Makes untrusted text safe to show on a terminal, as text or as JSON.
 
 Threat: a stranger wrote a note, a heading, a file name or a fact. They want the terminal to obey
-it: to retitle the window, fill the clipboard, show a link that leads elsewhere, erase or forge
-lines of the output, or reorder what is read. So no control character and no invisible character
-gets through. A text shows a picture of it (␛) or nothing, JSON has the escape of it (\u001b), so
-the data stays the same.
+it: to retitle the window, fill the clipboard, show a link that leads elsewhere, or forge, erase and
+reorder lines. So no control character and no invisible character gets through: a text shows a
+picture of it (␛) or nothing, JSON has its escape (\u001b), so the data stays the same.
 """
 
 from __future__ import annotations

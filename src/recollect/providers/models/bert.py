@@ -1,8 +1,7 @@
 """What a small BERT model needs: tokenizer, input, and an onnxruntime session.
 
-The tokenizer is uncased WordPiece in plain Python. It returns the same ids as Hugging Face
-`tokenizers`, with one deliberate difference: control tokens such as `[SEP]` in a text are plain
-text, so that a note cannot steer the model that reads it. Nothing here knows a model by name.
+Ids are those of Hugging Face `tokenizers`, except that control tokens such as `[SEP]` in a text are
+plain text, so that a note cannot steer the model that reads it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Reads the header of a GGUF file without llama.cpp.
+"""Reads the header of a GGUF file: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md.
 
-Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md. A file is untrusted: nothing is
-read beyond the file's end or the longest header.
+A file is untrusted: nothing is read beyond its end or the longest header.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The known models and their files, which the package `recollect_models` contains.
-
-A file is pinned by its SHA-256, wherever it comes from.
-"""
+"""The known models and their files, each pinned by its SHA-256, wherever it comes from."""
 
 from __future__ import annotations
 

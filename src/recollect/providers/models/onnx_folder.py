@@ -1,7 +1,6 @@
 """Reads how to use a user's own ONNX model from the files sentence-transformers writes next to it.
 
-Pooling and input length are never guessed: a model used the wrong way finds little, and nobody
-would know why. `providers/local.py` runs the model.
+Nothing is guessed: a model used the wrong way finds little, and nobody would know why.
 """
 
 from __future__ import annotations
@@ -43,10 +42,7 @@ def weights_in(folder: Path) -> Path:
 
 
 def is_own(folder: Path) -> bool:
-    """Return whether a folder has another model than the default one.
-
-    A folder without a model counts as the default one's, whose check reports what is missing.
-    """
+    """Return whether a folder has a model, and another one than the default."""
     weights = weights_in(folder)
     return weights.is_file() and weights.stat().st_size != EMBEDDER.files[0].size_bytes
 

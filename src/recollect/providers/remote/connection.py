@@ -1,8 +1,7 @@
 """Sends HTTP requests that a deadline or another thread can end.
 
 httpx's time-outs count from byte to byte, and closing its client does not wake a thread that waits
-for bytes. A server that sends slowly or not at all would be waited for indefinitely. So requests
-are tasks of an event loop in a thread of its own, where they can be cancelled.
+for bytes. So requests are tasks of an event loop in its own thread, where they can be cancelled.
 """
 
 from __future__ import annotations

@@ -36,10 +36,7 @@ class TryAgainError(Exception):
 
 
 class Pace:
-    """Holds all requests to one server if it asks one of them to wait.
-
-    Waiting ends at once when the pace is stopped.
-    """
+    """Holds all requests to one server that asks one of them to wait, until it is stopped."""
 
     def __init__(self) -> None:
         self._next_at = 0.0
@@ -109,9 +106,8 @@ def wait_seconds(
 ) -> float:
     """Return the wait after this attempt, counted from 1.
 
-    A wait that the server requested is extended at random, never shortened, and grows like any
-    other if the server goes on refusing: one that asks for a second at a time may need a minute.
-    A requested wait of zero is ignored: the server has just refused.
+    A requested wait is extended at random, never shortened, and grows if the server goes on
+    refusing: one that asks for a second at a time may need a minute. Zero is ignored.
     """
     backed_off = min(patience.first_seconds * 2.0 ** (attempt - 1), patience.longest_seconds)
     shortened = backed_off * (1 - _JITTER * chance.random())

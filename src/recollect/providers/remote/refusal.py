@@ -1,6 +1,5 @@
-"""Reads why a server refused a request, in any vendor's format.
+"""Reads why a server refused a request; the formats of the vendors do not contradict each other.
 
-The formats do not contradict each other, so one reader serves all vendors and compatible servers.
 Servers quote what they were sent. So only codes, and sentences worded as the vendors word them,
 decide what a refusal means.
 """

@@ -92,10 +92,7 @@ def quota_error(message: str) -> QuotaError:
 
 
 class ModelServer:
-    """One server for one model. Connects on first use; safe to use from several threads.
-
-    A request is sent until it is answered, refused, or not worth another attempt.
-    """
+    """One server for one model. Connects on first use; safe to use from several threads."""
 
     def __init__(
         self,

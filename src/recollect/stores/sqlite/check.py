@@ -1,7 +1,4 @@
-"""Reads a whole file and says what is broken, and where its parts disagree with the chunks.
-
-Chunks are the truth inside the file. Nothing is repaired here: a file with damage is replaced.
-"""
+"""Reads a whole file and says what is broken; the chunks are the truth that all else must match."""
 
 from __future__ import annotations
 
@@ -85,10 +82,7 @@ _PLAIN = ("lengths", "days", "texts")
 
 
 def find_broken(connection: apsw.Connection) -> Iterator[str]:
-    """Read every page and every record; yield what is wrong.
-
-    Runs inside the caller's snapshot.
-    """
+    """Read every page and every record, in the caller's snapshot; yield what is wrong."""
     # FTS5 checks what it remembers of its pages, which is of another snapshot until it is read.
     connection.execute("SELECT rowid FROM memory_fts LIMIT 1").fetchall()
     problems = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)")]

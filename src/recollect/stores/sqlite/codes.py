@@ -1,8 +1,7 @@
 """Binary codes of vectors: in the file in segments, and in the process in one matrix.
 
-Every vector has a code. A coding is all codes that were made with one centre. Its number is random,
-and its codes are only ever appended. So what a process has read of a coding stays right, in any
-file and at any time: a query reads what was appended since.
+A coding is all codes made with one centre. Its number is random and its codes are only ever
+appended, so what a process has read of it stays right in any file: a query reads the rest.
 """
 
 from __future__ import annotations

@@ -65,10 +65,7 @@ def _open_writable(path: Path) -> apsw.Connection:
 
 
 def _make_private(path: Path) -> None:
-    """Create the file for its owner only, which SQLite copies to the files beside it.
-
-    An index from before this rule is restricted.
-    """
+    """Create the file for its owner only, or restrict it; SQLite copies its mode to side files."""
     make_private_folder(path.parent)
     # Closing a descriptor of a file releases all locks that this process has on it, those of
     # SQLite too. So no other thread may open the new file before its descriptor is closed.

@@ -1,8 +1,7 @@
 """A Scope as masks: for each segment which of its chunks a query may see.
 
-A segment never changes but for removed chunks, so its masks are kept by scope; the facts that hold
-at the moment of a query stand for that moment. Documents are compared once per segment, and a
-literal beginning of the glob decides about most of them.
+Masks are kept by scope, as a segment never changes but for removed chunks; the facts that hold at
+the moment of a query stand for that moment.
 """
 
 from __future__ import annotations

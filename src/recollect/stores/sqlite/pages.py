@@ -1,11 +1,8 @@
-"""Page checksums: every page of a file ends with one, and a read of a changed page fails.
+"""Page checksums by SQLite's extension cksumvfs: a read of a changed page fails.
 
-SQLite's own extension cksumvfs writes and checks them; apsw's wheels carry it. It guards whatever
-is in the file: rows, indexes, the keyword index, the schema. It takes a page of zeroes for sound,
-so rows that can fill more than one page end with `tail`.
-
-Without the extension, files have no checksums. A file of the other kind is replaced like a damaged
-one: written without the extension, it would seem to be one afterwards.
+It takes a page of zeroes for sound, so rows that can fill more than one page end with `tail`. A
+file with checksums is replaced like a damaged one if the extension is missing, and the reverse:
+written without the extension, it would seem to be damaged afterwards.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Rows of the file as records.
 
-Few chunks are facts or media files, so those have tables of their own and the statements that walk
-all chunks stay simple: facts that a query may not see are listed and excluded. Tables are STRICT,
-so a column has values of its type; where a damaged page has others, reading raises any error, which
-`connect` takes for damage.
+Few chunks are facts or media files: tables of their own keep the statements that walk all chunks
+simple. In a STRICT column a value of another type is a damaged page: reading it raises any error,
+which `connect` takes for damage.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Finds chunks by vector: with numpy, or in SQL with the extension sqlite-vec, exact but slower.
 
-With numpy it is exact while the space is small, then goes by binary codes in three stages. The
-codes of all texts are compared with that of the question; the nearest ones are estimated with the
-question's own numbers; of those, vectors are read and compared exactly, best estimate first, until
-no other is likely to be among the best.
+With numpy a small space is compared exactly, a large one in three stages: the codes of all texts
+are compared, the nearest ones estimated with the question's own numbers, and of those, best first,
+vectors are compared until no other is likely to be among the best.
 """
 
 from __future__ import annotations
@@ -142,10 +141,7 @@ def _compared(
 def _likely(
     estimates: npt.NDArray[np.float32], cosines: npt.NDArray[np.float32], *, best: int
 ) -> int:
-    """Return how many of the estimates are likely to belong to one of the best cosines.
-
-    How far an estimate can be off is known from the first ones, whose cosines were computed.
-    """
+    """Return how many estimates are likely among the best, by how far off the first ones were."""
     if len(cosines) < best:
         return len(cosines)
     known = estimates[: len(cosines)]

@@ -1,8 +1,7 @@
 """The tables, and the migrations that bring older files up to date.
 
-Every text has a number, and a vector is stored once, by its space and the number of its text: moved
-files, repeated texts and a return to an earlier model need no second embedding. Numbers ascend in
-the order of arrival and are never used again. Binary codes are derived and disposable.
+A vector is stored once, by its space and the number of its text: moved files, repeated texts and a
+return to an earlier model need no second embedding. Numbers ascend and are never used again.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Writes segments: seals the tail, merges pieces, and marks chunks as removed.
 
-Everything here happens in the transaction that changes the chunks, so that the keyword index and
-the chunks never disagree. Storing a document writes no postings. They are written when the tail is
-long enough, for all its chunks at once, and again when pieces are merged: a few times in the life
-of a chunk.
+That happens in the transaction that changes the chunks, so that the two never disagree. Postings
+are written when the tail is long enough, for all its chunks at once, and when pieces are merged.
 """
 
 from __future__ import annotations

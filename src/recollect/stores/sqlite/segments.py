@@ -1,9 +1,8 @@
 """Segments: the chunks of the file in immutable pieces, with their postings and columns.
 
-A piece is sealed once and never changes but for the chunks removed from it, so what a process has
-read of one stays valid: it is kept under the segment's token, a random number, and what depends on
-the removed chunks also under a stamp, another one. The newest chunks are in no segment yet. They
-are the tail, which is read from their bags.
+Only the removal of chunks changes a piece, so what a process has read stays valid under the
+segment's random token, and what depends on removed chunks under a stamp. The newest chunks are in
+no segment: they are the tail, which is read from their bags.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""SqliteStore: everything about one agent in one file, opened in whatever state the file is.
-
-A damaged file is set aside and replaced, a read-only one is read. The user learns about it from
-notices.
-"""
+"""Everything about one agent in one file, opened in whatever state the file is."""
 
 from __future__ import annotations
 
@@ -348,10 +344,7 @@ def _identity(path: Path) -> Identity:
 
 
 def _set_aside(path: Path) -> Path:
-    """Rename a damaged file and its side files; return the new name.
-
-    It is kept, not deleted, so that someone can find out what happened.
-    """
+    """Rename a damaged file and its side files, to look at what happened; return the new name."""
     number = 1
     while (kept := path.with_name(f"{path.name}.damaged-{number}")).exists():
         number += 1

@@ -1,8 +1,4 @@
-"""Vectors in the file: spaces, which of them searches use, and which texts have no vector yet.
-
-Every vector has a code, and the texts of codes are read without the vectors. They are compared with
-the texts of all chunks.
-"""
+"""Vectors in the file: spaces, which of them searches use, and which texts have no vector yet."""
 
 from __future__ import annotations
 

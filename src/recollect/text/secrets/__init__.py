@@ -1,7 +1,4 @@
-"""Finds the secrets of a text: by format, by place, by name. Overlapping ones become one.
-
-Names, headers and commands are looked for in one pass over the words they contain.
-"""
+"""Finds the secrets of a text: by format, by place, by name. Overlapping ones become one."""
 
 from __future__ import annotations
 

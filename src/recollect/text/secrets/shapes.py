@@ -1,12 +1,8 @@
-"""Keys that are recognised by their own format, wherever they are.
+"""Keys that are recognised by their own format, wherever they are; the match extends to their end.
 
-Each starts with fixed letters and needs enough characters of a key behind them; the match then
-extends to the end of the key. Prefixes that occur inside words count only where a word starts.
-Formats without fixed letters (32 hexadecimal digits, UUIDs) are not listed: so many harmless
-identifiers look like them that they count only behind a name, see `names`.
-
-Most prefixes end with one of `_ - .`, so those three characters are looked for, and the letters in
-front of them are looked up. That takes the same time for ten prefixes as for two hundred.
+Formats without fixed letters (32 hexadecimal digits, UUIDs) count only behind a name, see `names`.
+Most prefixes end with one of `_ - .`: those are looked for, and the letters in front looked up,
+which takes the same time for ten prefixes as for two hundred.
 """
 
 from __future__ import annotations
