@@ -37,7 +37,7 @@ NOT_RUN = {
     "docs/mcp.md": 4,
     "docs/openclaw.md": 4,
     "docs/providers.md": 1,
-    "docs/sessions.md": 1,
+    "docs/sessions.md": 2,
     "docs/start.md": 3,
     "docs/web.md": 1,
 }
