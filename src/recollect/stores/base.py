@@ -1,4 +1,4 @@
-"""The contract of a store, as small roles, and the records; `RamStore` defines it executably.
+"""The contract of a store, in small roles; `RamStore` is the executable definition.
 
 A store finds candidates and returns term counts and vectors. It has no formula of its own, so that
 every store ranks alike: that of the keyword leg is in `bm25`, all others are in `search`.

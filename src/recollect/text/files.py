@@ -1,9 +1,9 @@
 """Writes files: in one step, and readable by their owner only where they are private.
 
-A reader sees the old content or the new. A killed process leaves the old file, and at most a hidden
-temporary one, which the next write removes; so does a failed write, with an OSError. What Recollect
-keeps for itself is 0600 in folders of 0700 from the moment it is created; files that people share
-follow the umask when they are created and keep their mode.
+A reader sees the old content or the new. A failed write is an OSError and leaves the old file; so
+does a killed process, and at most a hidden temporary file, which the next write removes. What
+Recollect keeps for itself is 0600 in folders of 0700 from the moment it is created; files that
+people share follow the umask when they are created and keep their mode.
 """
 
 from __future__ import annotations
