@@ -117,7 +117,7 @@ def folder() -> Path:
     return Path(tempfile.mkdtemp(prefix=f"recollect-fuzz-{os.getpid()}-", dir=place))
 
 
-@target("ingest/markdown.py", "ingest/chunk.py", "text/conflicts.py", share=8)
+@target("ingest/markdown.py", "ingest/chunk.py", "text/merge_conflicts.py", share=8)
 def markdown(choices: Choices) -> None:
     path = choices.one_of(("memory/a.md", "MEMORY.md", "memory/2026-02-01.md"))
     options = ChunkOptions(tokens=choices.one_of((400, 80, 8)), overlap=choices.one_of((80, 0, 7)))

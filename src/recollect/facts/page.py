@@ -24,7 +24,7 @@ from recollect.facts.record import CATEGORIES, DEFAULT_CATEGORY, derive_id
 from recollect.facts.scope import is_visible, parse_scope
 from recollect.records import dataclass
 from recollect.reports import Failure
-from recollect.text.conflicts import RESOLVE, find_conflicts, without_markers
+from recollect.text.merge_conflicts import RESOLVE, find_conflicts, without_markers
 from recollect.text.scripts import normalised
 
 if TYPE_CHECKING:

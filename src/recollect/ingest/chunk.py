@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.ingest.front_matter import describe
 from recollect.ingest.markdown import BlockKind, blocks
-from recollect.text.conflicts import find_conflicts, without_markers
 from recollect.text.days import start_of
 from recollect.text.graphemes import last_sentences, split_line
+from recollect.text.merge_conflicts import find_conflicts, without_markers
 from recollect.text.size import CHARS_PER_TOKEN, weigh
 from recollect.text.tags import open_fences
 from recollect.types import CURATED, HEADING_SEPARATOR, SUPERSEDED, Chunk, FactMark
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from recollect.ingest.front_matter import Described
     from recollect.ingest.markdown import Block
     from recollect.ingest.options import ChunkOptions
-    from recollect.text.conflicts import Conflict
+    from recollect.text.merge_conflicts import Conflict
     from recollect.types import Document
 
 _FENCE_CHARS = 3

@@ -112,7 +112,7 @@ def taken_note(document: Document, *, options: ChunkOptions) -> Taken:
     """Return a note that was read, with its chunks and what is wrong with its lines."""
     from recollect.ingest.chunk import NoteLines, chunk  # noqa: PLC0415 - slow to load
     from recollect.ingest.front_matter import SHORTEN  # noqa: PLC0415
-    from recollect.text.conflicts import RESOLVE  # noqa: PLC0415
+    from recollect.text.merge_conflicts import RESOLVE  # noqa: PLC0415
 
     lines = NoteLines.of(document)
     failures = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.text.conflicts import Conflict, find_conflicts, without_markers
+from recollect.text.merge_conflicts import Conflict, find_conflicts, without_markers
 
 TWO = "<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> laptop"
 DIFF3 = "<<<<<<< HEAD\nours\n||||||| 1f2e3d4\nbefore\n=======\ntheirs\n>>>>>>> laptop"
