@@ -81,7 +81,7 @@ def test_what_is_nearly_right_names_what_may_be_meant(run: Run, write: Write) ->
     told = {
         ("search", "flan", "--max", "1"): "Did you mean '--max-results'?",
         ("search", "flan", "--path", "memory/recipe"): "Did you mean memory/recipes/?",
-        ("search", "flan", "--path", "zebra"): "No indexed file matches the path 'zebra'.\n",
+        ("search", "flan", "--path", "zebra"): "No indexed file matches the path 'zebra'.",
         ("get", "flan"): "Did you mean memory/recipes/flan.md?",
         ("search", "flan", "--tag", "sweet", "--before", "2020-02-01"): (
             "No note passes all filters; some do without before or tags."

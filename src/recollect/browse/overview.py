@@ -136,12 +136,11 @@ class Overview:
     def _described(self, found: DocumentSummary, known: Mapping[Name, Known]) -> DocumentSummary:
         """Return a summary with what the file and the texts of a note say."""
         name = found.source, found.path
-        if name not in known:
+        # A page of facts changes with those that may not be seen, and would tell.
+        if name not in known or found.source not in _NOTES:
             return found
         digest, seconds = known[name].digest, known[name].stat.mtime_ns // _NS_PER_SECOND
         found = replace(found, changed=datetime.fromtimestamp(seconds, tz=UTC) if seconds else None)
-        if found.source not in _NOTES:
-            return found
         if self._said.get(name, ("",))[0] != digest:
             chunks = self._store.chunks_of(found.path, source=found.source)
             tags = (tag for each in chunks for tag in shown_tags(each.text, each.triggers))

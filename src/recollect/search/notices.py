@@ -142,9 +142,9 @@ def _empty_filters(scope: Scope, *, store: Store) -> Iterator[str]:
         if not store.holds(replace(everything, tags=(tag,))):
             kind, _, name = tag.name.rpartition(":")
             told.append(f"No note has the {f'{kind} {name}' if kind else f'tag #{name}'}.")
-    rest = [each for each in unset if store.holds(replace(scope, **{each: unset[each]}))]
-    if not told and rest and not store.holds(scope):
-        told.append(f"No note passes all filters; some do without {' or '.join(rest)}.")
+    if not told and not store.holds(scope):
+        rest = [each for each in unset if store.holds(replace(scope, **{each: unset[each]}))]
+        told += [f"No note passes all filters; some do without {' or '.join(rest)}."] * bool(rest)
     yield from told
 
 

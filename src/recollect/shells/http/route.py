@@ -109,19 +109,22 @@ class OperationRoute(APIRoute):
                 return found
             return JsonResponse(as_json(found), status=operation.status)
 
-        kind = JSONResponse if operation.returns else Response
+        kind: type[Response] = JSONResponse
+        other: dict[int | str, dict[str, Any]] = {}
+        if operation.returns is None:  # a failure is JSON all the same
+            kind, other[operation.status] = Response, {"content": {operation.media_type: {}}}
         failure = {"description": "The request failed.", "model": model_of(ErrorBody)}
         super().__init__(
             operation.path.replace("{path}", "{path:path}"),
             answer,
             methods=[operation.method],
             response_model=model_of(operation.returns) if operation.returns else None,
-            response_class=type("Answer", (kind,), {"media_type": operation.media_type}),
+            response_class=kind,
             status_code=operation.status,
             operation_id=operation.run.__name__,
             summary=operation.summary,
             response_description=operation.summary,
-            responses={"default": failure},
+            responses={"default": failure, **other},
             dependencies=described,
         )
         given = [*self.dependant.query_params, *filter(None, [self.body_field])]
