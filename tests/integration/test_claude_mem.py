@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,8 @@ from tests.support.claude_mem import MORNING, OBSERVED, SESSION, make_database
 
 from recollect import Memory
 from recollect.errors import UsageError
+from recollect.sessions.openclaw_database import read_database
+from recollect.sessions.rows import MAX_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,7 +81,7 @@ def test_what_was_noted_later_replaces_the_earlier_state(memory: Memory, databas
         "DROP TABLE session_summaries",
         "ALTER TABLE observations DROP COLUMN narrative",
         ENDLESS,
-        "UPDATE observations SET narrative = CAST(x'ff' AS TEXT)",
+        "ALTER TABLE observations ADD COLUMN more GENERATED ALWAYS AS (hex(zeroblob(9)))",
         "DELETE FROM observations; DELETE FROM session_summaries",
     ],
 )
@@ -105,7 +108,60 @@ def test_values_of_other_types_and_ids_that_are_none_are_left_out(
 def test_a_database_that_holds_too_much_is_refused(
     memory: Memory, database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recollect.sessions.exported.MAX_BYTES", 50)
+    monkeypatch.setattr("recollect.sessions.openclaw_database._ROW_BYTES", MAX_BYTES // 2)
 
-    with pytest.raises(UsageError, match="more than an export"):
+    with pytest.raises(UsageError, match="it holds more than 512 MiB"):
         memory.sessions.import_transcripts([str(database)])
+
+
+def test_a_text_that_is_not_utf8_costs_its_row_only(memory: Memory, database: Path) -> None:
+    with closing(apsw.Connection(str(database))) as connection:
+        connection.execute("UPDATE observations SET narrative = CAST(x'ff' AS TEXT)")
+
+    assert [PATH] == memory.sessions.import_transcripts([str(database)])
+    assert "Colza is best." in memory.get(PATH).text
+
+
+def test_pages_that_name_each_other_end(
+    memory: Memory, database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recollect.sessions.openclaw_database._MOST_LOOKS", 20_000)
+    with closing(apsw.Connection(str(database))) as connection:
+        connection.pragma("wal_checkpoint(truncate)")
+        connection.pragma("journal_mode", "delete")
+        tables = "SELECT rootpage FROM sqlite_schema WHERE name = 'observations'"
+        root, size = connection.execute(tables).get, connection.pragma("page_size")
+    content = bytearray(database.read_bytes())
+    leaf = content[(root - 1) * size : root * size]
+    first = len(content) // size + 1
+    for page in range(first, first + 12):  # 60 cells, and all of them name the next page
+        cells = [size - 5 * (number + 1) for number in range(60)]
+        header = struct.pack(">BHHHBI", 5, 0, 60, cells[-1], 0, page + 1)
+        pointers = struct.pack(">60H", *cells)
+        body = struct.pack(">IB", page + 1, 1) * 60
+        content += header + pointers + bytes(size - 12 - 120 - 300) + body
+    content += leaf
+    content[(root - 1) * size : root * size] = content[(first - 1) * size : first * size]
+    content[28:32] = struct.pack(">I", len(content) // size)
+    database.write_bytes(content)
+
+    with pytest.raises(UsageError, match="more steps or memory") as raised:
+        memory.sessions.import_transcripts([str(database)])
+    assert "Name an intact one." == raised.value.action
+
+
+def test_what_a_database_computes_is_limited(database: Path) -> None:
+    with pytest.raises(OSError, match="too big"):
+        read_database(
+            database, lambda opened: opened.execute("SELECT hex(zeroblob(400000000))").get
+        )
+
+
+def test_what_a_database_sorts_is_limited(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recollect.sessions.openclaw_database.MAX_BYTES", 64 * 1024**2)
+    sort = """
+        WITH RECURSIVE r (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r LIMIT 9999)
+        SELECT x, zeroblob(999999 + x) AS y FROM r ORDER BY hex(substr(y, 1, 9)), x
+    """
+    with pytest.raises(OSError, match="more steps or memory"):
+        read_database(database, lambda opened: opened.execute(sort).fetchone())

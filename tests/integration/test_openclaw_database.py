@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "openclaw" / "agent-23.sqlite.gz"
 BOTH = {"sources": ["memory", "sessions"], "provider": "none"}
 BOAT, PARTY = "sessions/main/boat.jsonl", "sessions/main/party.jsonl"
+VIEW = (
+    "CREATE VIEW session_windows (session_id, session_key, transcript_updated_at) AS SELECT 1, 2, 3"
+)
 QUESTION = "Where does the spare key of the boat house hang?"
 
 
@@ -193,12 +196,24 @@ def test_a_conversation_is_forgotten_by_its_id_and_comes_back(memory: Memory) ->
     assert [BOAT] == paths_of(memory, QUESTION)
 
 
+def test_a_row_that_is_not_utf8_costs_itself_only(database: Path, memory: Memory) -> None:
+    say(database, "The foghorn needs a reed.")
+    change(
+        database,
+        "INSERT INTO transcript_events (session_id, seq, event_json, created_at) "
+        "SELECT 'boat', max(seq) + 1, CAST(x'ff' AS TEXT), 1 FROM transcript_events",
+    )
+
+    assert [BOAT] == paths_of(memory, "foghorn reed")
+
+
 @pytest.mark.parametrize(
     ("sql", "schema"),
     [
         ("PRAGMA user_version = 24", "24"),
         ("ALTER TABLE transcript_events RENAME COLUMN event_json TO body", "23"),
         ("DROP TABLE session_windows", "23"),
+        (f"DROP TABLE session_windows; {VIEW}", "23"),
     ],
 )
 def test_an_unknown_schema_is_refused_with_the_next_step(

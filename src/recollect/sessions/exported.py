@@ -6,7 +6,7 @@ attached files are not part of what was said. claude-mem's database is never wri
 
 Threat: a zip file from elsewhere unpacks to any size, or names files outside of it. Nothing is
 unpacked to disk, only the files of conversations are read, and never more than the limits. A view
-in a database never ends, so only tables are read.
+or a generated column in a database never ends, so only plain tables are read.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from recollect.errors import UsageError
 from recollect.records import dataclass
 from recollect.sessions.clean import flatten, said
-from recollect.sessions.openclaw_database import read_database
+from recollect.sessions.openclaw_database import read_database, readable
 from recollect.sessions.rows import (
     MAX_BYTES,
     blocks,
@@ -46,7 +46,10 @@ if TYPE_CHECKING:
 
 _CONVERSATIONS = re.compile(r"conversations(?:-[0-9]{1,6})?\.json")
 _DATABASE = "claude-mem.db"
-_TABLES = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN (?, ?)"
+_TABLES = """
+    SELECT count(*) FROM sqlite_schema AS s WHERE rootpage > 0 AND type = 'table' AND name IN (?, ?)
+    AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(s.name) WHERE hidden)
+"""
 _NOTED = """
     SELECT memory_session_id, CAST(project AS TEXT), CAST(created_at_epoch AS INTEGER),
            title, subtitle, narrative, facts, text, NULL FROM observations
@@ -54,7 +57,6 @@ _NOTED = """
     SELECT memory_session_id, CAST(project AS TEXT), CAST(created_at_epoch AS INTEGER),
            request, investigated, learned, 'Completed: ' || completed,
            'Next steps: ' || next_steps, notes FROM session_summaries
-    ORDER BY 1, 3
 """
 _ENCRYPTED = 1
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
@@ -117,14 +119,12 @@ def _noted(file: Path) -> list[Row]:
         if connection.execute(_TABLES, tables).get != len(tables):
             return []
         sessions: dict[object, list[Row]] = {}
-        room = MAX_BYTES
-        for session, project, moment, *told in connection.execute(_NOTED):
+        for session, project, moment, *told in readable(connection.execute(_NOTED)):
             texts = [text for each in told if (text := _listed(each))]
-            room -= sum(map(len, texts)) + 1
-            if room < 0:
-                raise _too_large(file)
             row = {"created_at": moment, "project": project, "text": "\n\n".join(texts)}
             sessions.setdefault(session, []).append(row)
+        for rows in sessions.values():  # sorting in the database could fill memory or disk
+            rows.sort(key=lambda row: moment_of(row["created_at"]) or _NEVER)
         return [
             {"id": each, "project": rows[0]["project"], "observations": rows}
             for each, rows in sessions.items()
@@ -133,7 +133,9 @@ def _noted(file: Path) -> list[Row]:
     try:
         return read_database(file.parent.resolve() / file.name, read)
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{file} cannot be read ({error}).", action="Name a copy.") from error
+        raise UsageError(
+            f"{file} cannot be read ({error}).", action="Name an intact one."
+        ) from error
 
 
 def _listed(value: object) -> str:

@@ -3,22 +3,26 @@
 Each row is what was a line of a transcript before. OpenClaw may be running: opened read-only, the
 file is not locked while it has no log of pending writes, and a reader of that log makes nobody
 wait. A schema that this module does not know is refused, never guessed at.
+
+Threat: a small database never ends (pages that name each other), or makes values of any size.
+Steps, memory, values and what is returned are limited, and no temporary file is made.
 """
 
 from __future__ import annotations
 
 from contextlib import closing
+from itertools import count
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote
 
 from recollect.records import dataclass
 from recollect.reports import Failure
 from recollect.sessions.openclaw import inherited_exclusion
-from recollect.sessions.rows import row_of, string, unpack
+from recollect.sessions.rows import MAX_BYTES, MAX_LINE_BYTES, row_of, string, unpack
 from recollect.types import Stat
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     import apsw
@@ -46,6 +50,9 @@ _MAX_ROW_BYTES = 4 * 1024 * 1024
 _PATIENCE_MS = 2000
 """How long to wait while OpenClaw recovers or closes its log."""
 _ATTEMPTS = 3
+_STEPS_PER_LOOK = 100  # instructions of SQLite, each of which may keep a value
+_MOST_LOOKS = 2_000_000  # a million rows take a tenth of them
+_ROW_BYTES = 500  # what is kept of a row besides its texts
 _NS_PER_MS = 1_000_000
 
 _BYTES = "octet_length(event_json)"
@@ -58,6 +65,10 @@ _LIST = """
     FROM session_windows w
     JOIN (SELECT session_id, sum({size} + 1) AS size, max(created_at) AS at
           FROM transcript_events GROUP BY session_id) e USING (session_id)
+"""
+_COLUMNS = """
+    SELECT c.name FROM sqlite_schema AS s, pragma_table_info(s.name) AS c
+    WHERE s.type = 'table' AND s.rootpage > 0 AND s.name = ?
 """
 _PARENTS = "SELECT session_key, parent_session_key, spawned_by FROM session_nodes"
 _READ = "SELECT event_json, {packed} FROM transcript_events WHERE session_id = ? ORDER BY seq"
@@ -106,7 +117,7 @@ def read_session(file: Path, session: str) -> list[str]:
         found = connection.execute(
             _READ.format(packed=_PACKED if _PACKED in columns else "NULL"), (session,)
         )
-        return [_text(plain, packed) for plain, packed in found]
+        return [_text(plain, packed) for plain, packed in readable(found)]
 
     return read_database(file, rows)
 
@@ -139,6 +150,17 @@ def read_database(file: Path, work: Callable[[apsw.Connection], Outcome]) -> Out
     raise OSError("it keeps changing")
 
 
+def readable(rows: apsw.Cursor) -> Iterator[tuple[apsw.SQLiteValue, ...]]:
+    """Yield rows, but none with a text that is not valid UTF-8."""
+    while True:
+        try:
+            yield next(rows)
+        except UnicodeDecodeError:
+            continue
+        except StopIteration:
+            return
+
+
 def _state(file: Path) -> tuple[int, int, int, int]:
     """Return what changes when the file is written; the last part is the size of its log."""
     status = file.lstat()
@@ -152,11 +174,29 @@ def _state(file: Path) -> tuple[int, int, int, int]:
 def _open(file: Path, *, is_idle: bool) -> apsw.Connection:
     import apsw  # noqa: PLC0415
 
+    looks, room, most_memory = count(), MAX_BYTES, apsw.memory_used() + MAX_BYTES
+
+    def look() -> bool:
+        if next(looks) > _MOST_LOOKS or apsw.memory_used() > most_memory:
+            raise OSError("reading it takes more steps or memory than an honest database needs")
+        return False
+
+    def take(_: apsw.Cursor, row: tuple[apsw.SQLiteValue, ...]) -> tuple[apsw.SQLiteValue, ...]:
+        nonlocal room
+        room -= _ROW_BYTES + sum(len(each) for each in row if isinstance(each, str | bytes))
+        if room < 0:
+            raise OSError(f"it holds more than {MAX_BYTES // 1024**2} MiB of conversations")
+        return row
+
     options = "mode=ro&immutable=1" if is_idle else "mode=ro"
     connection = apsw.Connection(
         f"file:{quote(str(file))}?{options}",
         flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOFOLLOW,
     )
+    connection.set_progress_handler(look, _STEPS_PER_LOOK)
+    connection.row_trace = take
+    connection.limit(apsw.SQLITE_LIMIT_LENGTH, MAX_LINE_BYTES)
+    connection.pragma("temp_store", "memory")  # what is sorted would fill the disk
     connection.set_busy_timeout(_PATIENCE_MS)
     connection.pragma("query_only", True)
     connection.pragma("trusted_schema", False)  # it may name functions with side effects
@@ -180,7 +220,7 @@ def _check(connection: apsw.Connection) -> None:
 
 
 def _columns(connection: apsw.Connection, table: str) -> set[str]:
-    found = connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
+    found = connection.execute(_COLUMNS, (table,))  # not of views, and none that is computed
     return {str(name) for (name,) in found}
 
 
@@ -191,7 +231,7 @@ def _sessions_in(connection: apsw.Connection) -> list[StoredSession]:
         return []
     tree = {
         str(key): {"parentSessionKey": parent, "spawnedBy": spawner}
-        for key, parent, spawner in connection.execute(_PARENTS)
+        for key, parent, spawner in readable(connection.execute(_PARENTS))
     }
     size = _BYTES_PACKED if _PACKED in columns else _BYTES
     rows = connection.execute(_LIST.format(size=size))
@@ -202,7 +242,7 @@ def _sessions_in(connection: apsw.Connection) -> list[StoredSession]:
             cwd=string(row_of(str(header)) or {}, "cwd") or None,
             excluded=FORGOTTEN if is_forgotten else inherited_exclusion(str(key), tree),
         )
-        for session, key, size_bytes, at_ms, header, is_forgotten in rows
+        for session, key, size_bytes, at_ms, header, is_forgotten in readable(rows)
     ]
 
 
