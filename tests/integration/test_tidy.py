@@ -228,3 +228,23 @@ def test_two_sentences_contradict_if_one_denies_the_other_or_measures_otherwise(
     one: str, other: str, *, is_contradiction: bool
 ) -> None:
     assert is_contradiction is contradict(one, other) is contradict(other, one)
+
+
+def test_whether_something_outside_of_the_workspace_exists_is_not_told(
+    workspace: Path, environ: dict[str, str], write: Write
+) -> None:
+    outside = workspace.with_name("outside")
+    outside.mkdir()
+    (outside / "there.md").write_text("Private.\n", encoding="utf-8")
+    write("memory/a.md", "[[../../outside/there.md]] [[../../outside/gone.md]]\n[[away/gone]]\n")
+    (workspace / "memory" / "away").symlink_to(outside)
+
+    assert [] == findings(workspace, environ)
+
+
+def test_parts_of_one_line_are_not_copies_of_each_other(
+    workspace: Path, environ: dict[str, str], write: Write
+) -> None:
+    write("memory/long.md", "# Long\n\n" + "the key of the boat hangs behind a barrel " * 900)
+
+    assert [] == findings(workspace, environ)

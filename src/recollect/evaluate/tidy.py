@@ -23,6 +23,7 @@ from recollect.search.duplicates import wording
 from recollect.search.interpret import term_question
 from recollect.stores.base import published_in
 from recollect.text.claims import contradict
+from recollect.text.confined import is_inside
 from recollect.text.globs import near_path
 from recollect.types import CURATED, ChunkKey, Scope, SearchRequest, SourceKind
 
@@ -120,9 +121,9 @@ def _copies(loaded: Loaded) -> Iterator[Finding]:
     near = (sorted((rows[one], rows[other])) for one, other in _near(vectors[rows]))
     pairs += ((kept, row) for kept, row in near if _are_alike(chunks[kept], chunks[row]))
     for kept, row in pairs:
-        if kept != row and row in long:
+        copy, other = chunks[row], chunks[kept]
+        if kept != row and row in long and not _overlap(other, copy):
             long.remove(row)
-            copy, other = chunks[row], chunks[kept]
             nearly = "" if said[kept] == said[row] else "nearly "
             reason = f"says {nearly}the same as {other.path}:{other.start_line}"
             yield _edit("copy", copy.path, reason, line=copy.start_line, hint="Delete one of them")
@@ -146,8 +147,12 @@ def _near(vectors: Vectors) -> Iterator[tuple[int, int]]:
             yield from zip(ones[close].tolist(), others[close].tolist(), strict=True)
 
 
+def _overlap(one: Chunk, other: Chunk) -> bool:
+    return one.path == other.path and one.end_line >= other.start_line
+
+
 def _are_alike(one: Chunk, other: Chunk) -> bool:
-    if one.path == other.path and one.end_line >= other.start_line:
+    if _overlap(one, other):
         return False  # the end of a chunk is repeated in the next one
     first, second = ({*wording(each.text).split()} for each in (one, other))
     has_other_number = any(char.isdigit() for word in first ^ second for char in word)
@@ -181,9 +186,12 @@ def _are_linked(memory: MemoryParts, notes: dict[str, list[Chunk]]) -> bool:
 def _links(memory: MemoryParts, notes: dict[str, list[Chunk]]) -> Iterator[Finding]:
     """Yield links to nothing, and undated notes that nothing links to if many notes link."""
     graph, folder = memory.overview.link_graph(), memory.folder
+    root = os.path.realpath(folder or "")
     for place, (path, line, target) in enumerate(graph.dead):
-        places = places_of(target, source=path)
-        if folder is None or not any(os.path.lexists(folder / each) for each in places):
+        places = [folder / each for each in places_of(target, source=path)] if folder else []
+        own = [each for each in places if is_inside(os.path.realpath(each.parent), root)]
+        # Whether something outside of the workspace exists is not told.
+        if own[:1] == places[:1] and not any(map(os.path.lexists, own)):
             near = near_path(target, graph.targets.paths) if place < _MOST_COMPARED else ""
             reason = f"links to {target!r}, which does not exist"
             hint = f"Did you mean {near}? Correct the link" if near else "Correct the link"
