@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,8 @@ import pytest
 from tests.support.commands import Cli
 
 from recollect import Memory
-from recollect.errors import NotFoundError
+from recollect.errors import NotFoundError, QueryError
+from recollect.evaluate.cases import read_cases
 from recollect.evaluate.feedback import keep_feedback
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ def cli(workspace: Path, environ: dict[str, str], write: Write) -> Cli:
 
 
 def cases_of(cli: Cli) -> list[dict[str, Any]]:
-    (file,) = (Path(cli.environ["RECOLLECT_HOME"]) / "cases").iterdir()
+    (file,) = (Path(cli.environ["RECOLLECT_HOME"]) / "cases").glob("*.jsonl")
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
@@ -110,5 +112,44 @@ def test_feedback_on_what_is_not_indexed_is_refused(
     write("memory/a.md", "The boat is red.\n")
     with Memory.open(workspace, settings={"provider": "none"}, environ=environ) as memory:
         memory.sync()
-        with pytest.raises(NotFoundError, match=r"memory/x\.md is not indexed"):
+        with pytest.raises(NotFoundError, match=r"memory/x\.md#L1-L1 is not indexed"):
             keep_feedback(memory.parts, "boat", "memory/x.md#L1", right=True)
+        with pytest.raises(NotFoundError, match="is not indexed"):
+            keep_feedback(memory.parts, "boat", "memory/a.md#L1-L9", right=True)
+
+
+def test_a_question_that_cannot_be_asked_is_not_kept(
+    workspace: Path, environ: dict[str, str], write: Write
+) -> None:
+    write("memory/a.md", "The boat is red.\n")
+    with Memory.open(workspace, settings={"provider": "none"}, environ=environ) as memory:
+        memory.sync()
+        with pytest.raises(QueryError, match="at most 4,000"):
+            keep_feedback(memory.parts, "boat " * 1000, "memory/a.md", right=True)
+        assert not memory.parts.setup.places.cases_of(memory.parts.agent).exists()
+
+
+def test_a_hit_cannot_be_both_right_and_wrong(cli: Cli) -> None:
+    refused = cli("search", "boat", "--right", "1", "--wrong", "1")
+
+    assert (2, "Hit 1 cannot be both" in refused.stderr) == (refused.returncode, True)
+    assert not (Path(cli.environ["RECOLLECT_HOME"]) / "cases").exists()
+
+
+def test_what_several_processes_keep_at_once_is_all_there(
+    workspace: Path, environ: dict[str, str], write: Write
+) -> None:
+    write("memory/a.md", "The boat is red.\n")
+
+    def keep(name: str) -> None:
+        with Memory.open(workspace, settings={"provider": "none"}, environ=environ) as memory:
+            for number in range(10):
+                keep_feedback(memory.parts, f"{name} {number}", "memory/a.md", right=True)
+
+    with Memory.open(workspace, settings={"provider": "none"}, environ=environ) as memory:
+        memory.sync()
+        file = memory.parts.setup.places.cases_of(memory.parts.agent)
+    with ThreadPoolExecutor() as threads:  # each memory has locks of its own, as a process has
+        list(threads.map(keep, ("boat", "ship", "raft", "ferry")))
+
+    assert 40 == len(read_cases(file))

@@ -288,7 +288,7 @@ def lock(file: Path, *, wait_seconds: float) -> Iterator[None]:
         while not _is_locked(descriptor):
             if time.monotonic() >= until:
                 raise StoreBusyError(
-                    f"Another program is writing facts: it held {file} for {wait_seconds:g} s.",
+                    f"Another program is writing: it held {file} for {wait_seconds:g} s.",
                     action="Try again; the lock is released when that program ends.",
                 )
             time.sleep(_POLL_SECONDS)

@@ -89,6 +89,8 @@ def search_command(
     if not request.query.strip():
         _list_notes(options, request)
         return
+    if both := {*right} & {*wrong}:
+        raise click.UsageError(f"Hit {min(both)} cannot be both right and wrong.")
     if why is not None:
         with options.open_memory(setup=setup) as memory:
             told = memory.why(request, path=path_in(memory.workspace, why))
