@@ -9,7 +9,7 @@ import pytest
 
 from recollect import Memory
 from recollect.errors import NotFoundError
-from recollect.text.private import without_private
+from recollect.text.private import is_private, without_private
 from recollect.types import SearchRequest
 
 if TYPE_CHECKING:
@@ -55,6 +55,66 @@ def test_a_private_note_is_neither_found_nor_listed_nor_read(memory: Memory, wri
         memory.get("memory/a.md")
 
 
+def test_a_note_is_private_beside_front_matter_that_cannot_be_read(
+    memory: Memory, write: Write
+) -> None:
+    write("memory/a.md", f"---\nprivate: true\na plain line\n---\n{HIDDEN}\n")
+
+    assert not memory.search("zanzibar").hits
+    with pytest.raises(NotFoundError, match=r"memory/a\.md is private"):
+        memory.get("memory/a.md")
+
+
+@pytest.mark.parametrize("end", ["---\n# Diary\n", "...\n# Diary\n", "\n# Diary\n", "# Diary"])
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "private: true\nDate created: 2026-01-01",
+        "2fa: on\nprivate: true",
+        "price (EUR): 3\nprivate: yes",
+        "🔑 key: 1\nprivate: on",
+        "title: 'a\n  b'\nprivate: 1",
+        "a plain line\nprivate: true",
+        '"private": true',
+        "'Private' : TRUE",
+        "private:\n  true",
+        "private:\n# why\n- true",
+        "private: [true]",
+        "private: y",
+        "private: #true",
+        "private: 'false",
+        "private: false\nprivate: true",
+        "{title: a, private: true}",
+        "? private\n: true",
+        "about:\n  private: true",
+    ],
+)
+def test_a_note_is_private_unless_its_front_matter_surely_says_no(lines: str, end: str) -> None:
+    assert is_private(f"---\n{lines}\n{end}")
+    assert is_private(f"\ufeff---\n{lines}\n{end}".replace("\n", "\r\n"))
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "private: false",
+        "private: No  # not yet",
+        "private: 'off' #no",
+        "private: 0",
+        "private:",
+        "private:\nmy title: a",
+        "private: # true or false\n\n# a\nb: 1",
+        "private:\n  false",
+        "# private: true",
+        "privateer: 1",
+        "tags: [private]",
+        "tags:\n- private\ntitle: a",
+    ],
+)
+def test_a_note_is_not_private_where_its_front_matter_says_no_or_nothing(lines: str) -> None:
+    assert not is_private(f"---\n{lines}\n---\nprivate: true\n")
+
+
 def test_a_note_that_becomes_private_leaves_the_index(memory: Memory, write: Write) -> None:
     write("memory/a.md", f"{HIDDEN}\n")
     before = len(memory.search("zanzibar").hits)
@@ -96,6 +156,16 @@ def test_why_says_that_a_note_is_private_or_expired(memory: Memory, write: Write
         ("<Private >b</private>c", "c"),
         ("<private>\n```\n</private>\n```\nb", "\n\n\n\n"),
         ("a </private> b", "a </private> b"),
+        ("    ```\n<private>\nb\n</private>\nc", "    ```\n\n\n\nc"),
+        ("- a\n  ```\n  b\n- <private>c</private>\nd", "- a\n  ```\n  b\n- \nd"),
+        ("- a\n  ```\n  b\n\n<private>c</private>\nd", "- a\n  ```\n  b\n\n\nd"),
+        ("> ```\n<private>b</private>\nc", "> ```\n\nc"),
+        ("```\n<private>b</private>\n```\nc", "```\n<private>b</private>\n```\nc"),
+        ("```\n<private>b</private>", "```\n"),
+        ("<!--\n```\n-->\n<private>b</private>\n```\n", "<!--\n```\n-->\n\n```\n"),
+        (" ```\n```\n<private>b</private>\n```", " ```\n```\n\n```"),
+        ("<private>\n- ```\n  </private>\n  ```\nb\n</private>c", "\n\n\n\n\nc"),
+        ("<private>\n```\n    ```\n</private>\n```\nb</private>c", "\n\n\n\n\nc"),
     ],
 )
 def test_what_stands_between_the_tags_is_left_out(text: str, shown: str) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from recollect.types import Document
 
 _OPENER, _CLOSERS = "---", ("---", "...")
-_FIELD = re.compile(r"([^\W\d][\w.-]*)\s*:(?:\s+(.*))?$")
+_FIELD = re.compile(r"([^\s#:&*!|>%@\[\]{},\"'`?-][^:]{0,39}?)\s*:(?:\s+(.*))?$")
 _NESTED = re.compile(r" +\S|- |-$")
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 _QUOTED_OR_COMMENT = re.compile(
@@ -29,7 +29,6 @@ _NOTHING = frozenset({"", "null", "~", "false", "no", "none", "n/a", "-"})
 _EXPIRES = ("valid_until", "valid-until", "expires", "expiry")
 _OUTDATED = frozenset({"superseded", "replaced", "obsolete", "outdated", "deprecated"})
 """Values of `status` of a note that no longer holds."""
-_YES = frozenset({"true", "yes", "on", "1"})
 _MAX_NAMES = 5
 _MAX_NAMES_CHARS = 200
 """Names are repeated with every chunk, so they must stay short."""
@@ -61,11 +60,6 @@ class FrontMatter:
     """Values by lower-case key; the first of a repeated key wins."""
     body_line: int
     """First line (1-based) that is not front matter."""
-
-    @property
-    def is_private(self) -> bool:
-        """Whether nothing of the note may be searched or shown."""
-        return self.fields.get("private", "").lower() in _YES
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NOTE_SUFFIX = ".md"
-CHUNK_VERSION = 12
+CHUNK_VERSION = 13
 """Raise it when equal documents and options give other chunks than before."""
 
 

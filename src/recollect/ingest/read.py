@@ -94,21 +94,22 @@ def document_of(found: Found, content: bytes, stat: Stat, *, is_settled: bool) -
     """Return bytes that were read, whatever from, as a Document without private parts."""
     # Only to read a file.
     from recollect.ingest.front_matter import front_matter  # noqa: PLC0415
-    from recollect.text.private import without_private  # noqa: PLC0415
+    from recollect.text.private import is_private, without_private  # noqa: PLC0415
 
     text = decoded(content, found.path).replace("\r\n", "\n").replace("\r", "\n")
+    hidden = is_private(text)
     text = without_private(text)
     top = front_matter(text)
     return Document(
         path=found.path,
         source=found.source,
-        text="" if top.is_private else text,
+        text="" if hidden else text,
         digest=digest_of(content),
         stat=stat,
         when=when_of(found.path, front_matter=top.fields),
-        body_line=1 if top.is_private else top.body_line,
+        body_line=1 if hidden else top.body_line,
         is_settled=is_settled,
-        is_private=top.is_private,
+        is_private=hidden,
     )
 
 

@@ -32,10 +32,9 @@ _TAG = re.compile(
 _DECLARED = re.compile(rf"(?<!\S)#([^\s#]\S{{0,{MAX_TAG_CHARS - 1}}})(?!\S)")
 """Characters of a tag in front matter and facts, which mark its end: also `node.js` and `2026`."""
 _QUOTE = re.compile(r"[ \t>]*")
-_FENCE = re.compile(
-    r"(?P<bullets>(?:(?:[-+*]|[0-9]{1,9}[.)])[ \t]+)*)"
-    r"(?P<marks>`{3,}(?=[^`]*$)|~{3,})[ \t]*(?P<about>.*)"
-)
+_BULLETS = re.compile(r"(?:(?:[-+*]|[0-9]{1,9}[.)])[ \t]+)*")
+_FENCE = re.compile(r"(?P<marks>`{3,}(?=[^`]*$)|~{3,})[ \t]*(?P<about>.*)")
+_CODE_INDENT = 4  # columns from where it is code without a fence, or text of code with one
 _STARTS_IN_CODE = re.compile(r"(>*(?:`{3,}|~{3,}))(?!\S)")
 INLINE_CODE = re.compile(r"`[^`\n]*`")
 _COLOUR = re.compile(r"(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})")
@@ -129,17 +128,24 @@ def open_fences(lines: Iterable[str], fence: str = "") -> list[str]:
     A fence is written with a `>` for each quotation it is in; outside of code it is empty.
     """
     opened = [fence]
+    items: list[int] = []  # at which columns the texts of the list items around a line begin
     for line in lines:
         quote = _QUOTE.match(line)[0]  # type: ignore[index]  # it matches every line
         depth = quote.count(">")
-        if depth < fence.count(">"):  # the end of a quotation ends the code in it
-            fence = ""
-        if found := _FENCE.match(line, len(quote)):
-            marks = ">" * depth + found["marks"]
-            if not fence:
-                fence = marks
-            elif marks.startswith(fence) and not (found["bullets"] or found["about"]):
-                fence = ""
+        column = len(quote.rpartition(">")[2].expandtabs(_CODE_INDENT))
+        inside = items if len(quote) == len(line) else [each for each in items if each <= column]
+        if depth < fence.count(">") or inside != items:  # the end of either ends the code in it
+            opened[-1] = fence = ""
+        items = inside
+        if column - max(items, default=0) < _CODE_INDENT:
+            bullets = 0 if fence else len(_BULLETS.match(line, len(quote))[0])  # type: ignore[index]  # as above
+            items = [*items, column + bullets] if bullets else items
+            if found := _FENCE.match(line, len(quote) + bullets):
+                marks = ">" * depth + found["marks"]
+                if not fence:
+                    fence = marks
+                elif marks.startswith(fence) and not found["about"]:
+                    fence = ""
         opened.append(fence)
     return opened
 

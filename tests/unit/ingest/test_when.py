@@ -116,6 +116,8 @@ def test_front_matter_is_flat_keys_and_values() -> None:
         ("---\na: it's\n---", {"a": "it's"}),
         ("---\n# comment\na: '\n---", {"a": "'"}),
         ("---\n标题: 数据库\n---", {"标题": "数据库"}),
+        ("---\nDate created: 1\n2fa: on\n---", {"date created": "1", "2fa": "on"}),
+        ("---\nprice (EUR): 3\n🔑 key: a\n---", {"price (eur)": "3", "🔑 key": "a"}),
     ],
 )
 def test_front_matter_values_are_read_as_written(text: str, fields: dict[str, str]) -> None:

@@ -28,13 +28,12 @@ from recollect.facts.extract.answer import is_answer, located, parse_facts
 from recollect.facts.extract.plan import BATCH_TOKENS, SYSTEM, plan_extraction
 from recollect.facts.record import Provenance
 from recollect.facts.rules import Verdict
-from recollect.ingest.front_matter import front_matter
 from recollect.ingest.walk import find_matching
 from recollect.providers.registry import prepared_chat
 from recollect.records import dataclass
 from recollect.text.confined import read_inside
 from recollect.text.files import make_private_folder, replace_file
-from recollect.text.private import without_private
+from recollect.text.private import is_private, without_private
 from recollect.types import Degradation, Step, silent
 
 if TYPE_CHECKING:
@@ -172,9 +171,9 @@ class Extractor:
             for each in find_matching(self.workspace, pattern):
                 with suppress(OSError):  # too large, or not readable
                     content = read_inside(Path(each.file), each.boundary, max_bytes=_MOST_BYTES)
-                    text = without_private(content.decode("utf-8", errors="replace"))
-                    if not front_matter(text).is_private:
-                        found[each.path] = text
+                    text = content.decode("utf-8", errors="replace")
+                    if not is_private(text):
+                        found[each.path] = without_private(text)
         if not found:
             raise NotFoundError(
                 f"No file of the workspace matches {', '.join(patterns)}.",
