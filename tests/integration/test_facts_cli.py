@@ -423,6 +423,41 @@ def test_a_forgotten_link_of_a_chain_comes_back_between_its_neighbours(
         assert before == sorted(file.read_text(encoding="utf-8").splitlines())
 
 
+def test_a_forgotten_fact_that_was_superseded_comes_back_as_superseded(run: Run) -> None:
+    about = ("--entity", "wifi", "--key", "name")
+    remember(run, "The wifi is Alpha", *about, "--value", "Alpha")
+    beta = remember(run, "The wifi is Beta", *about, "--value", "Beta")
+    before = listed(run, "--include-superseded")
+
+    undone = obey(run, run("facts", "forget", before["The wifi is Alpha"]["id"]).stdout)
+
+    assert "  is superseded again\n  wifi, name = Alpha, by owner, since" in undone.stdout
+    assert before == listed(run, "--include-superseded")
+    assert {"The wifi is Beta": beta["id"]} == {
+        text: each["id"] for text, each in listed(run).items()
+    }
+
+
+@pytest.mark.parametrize("text", ["-w evil", "--config=/no/such.toml", "the password: hunter2Qx9"])
+def test_a_forgotten_fact_comes_back_with_all_its_details_whatever_its_text(
+    run: Run, workspace: Path, text: str
+) -> None:
+    file = workspace / "memory" / "facts" / "other.md"
+    file.parent.mkdir(parents=True)
+    file.write_text(
+        "- Tea is in the tin <!-- f-0000000000002 by=owner created=2026-03-01T08:00:00Z -->\n"
+        f"- {text} <!-- f-0000000000001 tags=a decay=stable confidence=0.4 valid-from=2026-01-02"
+        " valid-until=2099-01-02 by=agent source=memory/a.md created=2026-03-02T08:00:00Z -->\n",
+        encoding="utf-8",
+    )
+    before = file.read_text(encoding="utf-8")
+
+    undone = obey(run, run("facts", "forget", "f-0000000000001").stdout)
+
+    assert (0, True) == (undone.returncode, "is valid again" in undone.stdout)
+    assert before == file.read_text(encoding="utf-8")
+
+
 def test_what_is_no_forgotten_entry_is_not_brought_back(run: Run) -> None:
     for entry in ("", "The wifi is Alpha", "- The wifi is Alpha"):
         done = run("facts", "forget", "--undo", entry)

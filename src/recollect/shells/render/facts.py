@@ -258,9 +258,9 @@ def restored_fact(done: RestoreReport, listing: Listing) -> RestoredFact:
 
 def restored_text(done: RestoreReport, listing: Listing, *, program: str) -> Iterator[Line]:
     """Yield what `facts supersede --undo` prints."""
-    is_valid = done.fact in listing.facts
+    state = "valid again" if done.fact in listing.facts else "no longer superseded"
     yield f"{done.fact.id}  {done.fact.text}", "bold"
-    yield f"  {'is valid again' if is_valid else 'is no longer superseded'}", "dim"
+    yield f"  is {'superseded again' if done.fact.is_superseded else state}", "dim"
     yield f"  {_about(done.fact)}", "dim"
     if done.others:
         yield "  alongside", "dim"
