@@ -168,6 +168,22 @@ def test_a_workspace_may_not_name_folders_outside_itself(
     assert any("outside of the workspace" in notice for notice in found.notices)
 
 
+def test_a_workspace_that_names_itself_or_no_path_at_all_is_read_or_refused_in_a_sentence(
+    workspace: Path, environ: dict[str, str], notes: Path, write: Callable[[str, str], Path]
+) -> None:
+    del notes
+    write("recollect.toml", 'also = ["."]\n')
+    with Memory.open(workspace, environ=environ) as memory:
+        found = memory.search("what is the staging server called")
+
+    assert ["MEMORY.md"] == [hit.path for hit in found.hits]
+    assert () == found.notices
+
+    write("recollect.toml", 'also = ["sub\\u0000x"]\n')
+    with pytest.raises(ConfigError, match=r"`also`.* a list of paths or globs"):
+        Memory.open(workspace, environ=environ)
+
+
 def test_a_folder_named_like_the_home_is_not_taken_for_another_memory(
     tmp_path: Path, environ: dict[str, str], notes: Path
 ) -> None:

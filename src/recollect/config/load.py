@@ -171,7 +171,7 @@ class Setup:
         if main is not None:
             found[shown_path(main, home=home)] = partial(self._other, main)
         for given in self.config.also:
-            first, *below = PurePath(given).parts
+            first, *below = PurePath(given).parts or (".",)
             above = self.workspace if self._names_also_itself else home
             place = home.joinpath(*below) if first == "~" else above / given
             folder = Path(os.path.realpath(place))

@@ -132,7 +132,7 @@ def some_of(names: Collection[str]) -> Callable[[object], tuple[str, ...]]:
 def paths(value: object) -> tuple[str, ...]:
     """Read a list of paths and globs."""
     given = _split(value)
-    if given is None:
+    if given is None or any("\0" in each for each in given):  # no path can have a NUL
         raise ValueError("a list of paths or globs")
     return tuple(each for each in given if each)
 
