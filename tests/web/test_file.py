@@ -221,6 +221,16 @@ def test_a_hostile_note_is_only_text_wherever_it_is_shown(tab: Tab) -> None:
         assert 0 == tab.find("main :is(script, img, iframe, [onerror], [onload])").count()
 
 
+def test_a_link_shows_its_host_unless_its_text_is_exactly_that(tab: Tab) -> None:
+    tab.open("file", path="memory/hostile.md")
+    links = tab.find("article a[href='https://mybank.in/']")
+    expect(links).to_have_text(["www.mybank.invalid", "https://mybank.invalid", "mybank.in/help"])
+    expect(tab.find("article .host")).to_contain_text(["(mybank.in)", "(mybank.in)"])
+
+    assert 2 == tab.find("article a[href='https://mybank.in/'] + .host").count()
+    assert 0 == tab.find("article a[href^='https://mybank.invalid']").count()
+
+
 def test_what_cannot_be_seen_or_turns_text_around_is_shown_as_its_code(tab: Tab) -> None:
     tab.open("file", path="memory/hostile.md", source=1)
     line = tab.find(".row").filter(has_text="Turned")

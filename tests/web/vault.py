@@ -35,6 +35,8 @@ Quixotic <script>alert(2)</script> and <img src=x onerror=alert(3)> stay text.
 [a link](javascript:alert(4)) <iframe src="https://outside.invalid/frame"></iframe>
 ![picture](https://outside.invalid/pixel.png) <svg onload=alert(5)>
 Turned \u202egnihtyreve\u202c around, an escape \x1b[31mred\x1b[0m, nothing\u200bseen.
+[www.mybank.invalid](https://mybank.in/) [https://mybank.invalid](https://mybank.in/)
+[mybank.in/help](https://mybank.in/)
 """
 TABLE = """# Debts
 

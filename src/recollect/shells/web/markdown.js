@@ -78,9 +78,12 @@ export function inline(text, options, depth = 0) {
 // Returns a line without the marks of its block and without links: those around it lead elsewhere.
 export function oneLine(text, options) {
   const bare = text.trim().replace(/^(?:[-*+>]|\d+[.)])\s+(?:\[[ xX]\]\s+)?/u, "");
-  const line = h("span", {}, inline(bare, options));
-  for (const anchor of line.querySelectorAll("a")) anchor.replaceWith(...anchor.childNodes);
-  return line;
+  return unlinked(h("span", {}, inline(bare, options)));
+}
+
+function unlinked(element) {
+  for (const anchor of element.querySelectorAll("a")) anchor.replaceWith(...anchor.childNodes);
+  return element;
 }
 
 function construct({ 0: source, groups }, options, depth) {
@@ -121,13 +124,14 @@ function linked(address, content, path = "") {
     const host = hostOf(address);
     if (!host) return null;
     const anchor = h("a", { href: address, target: "_blank", rel: "noopener noreferrer", title: address }, content);
+    const named = unlinked(anchor).textContent.trim().replace(WEB, "").split(/[/?#]/u)[0];
     // A text may claim to lead elsewhere.
-    return anchor.textContent.includes(host)
+    return named.toLowerCase() === host
       ? [anchor] : [anchor, h("span", { class: "host" }, ` (${host})`)];
   }
   const [file, section] = address.split("#").map(decoded);
   const target = file === "" ? path : relativePath(file ?? "", path);
-  return target ? [h("a", { href: link("file", { path: target, section }) }, content)] : null;
+  return target ? [unlinked(h("a", { href: link("file", { path: target, section }) }, content))] : null;
 }
 
 function hostOf(address) {
