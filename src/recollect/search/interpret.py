@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from recollect.records import dataclass
-from recollect.text.date_words import asks_for_days, birthday_month, window
+from recollect.text.date_words import asks_for_days, birthday_month, window, without_passing_days
 from recollect.text.phrases import MAX_PHRASES, count_phrases
 from recollect.text.terms import QueryTerms, character_terms, query_terms
 from recollect.types import Leg
@@ -71,8 +71,11 @@ class Question:
 def interpret(query: Query, *, today: date) -> Question:
     """Return the question as it was asked."""
     days = _days(query, today=today)
-    text = f"{query.text} {birthday_month(query.text)}".rstrip()
-    return Question(query, _undated(text, days), days)
+    words = _undated(f"{query.text} {birthday_month(query.text)}".rstrip(), days)
+    if days is not None:  # one mentioned in passing is a word like others, and nothing to read
+        query = replace(query, text=without_passing_days(query.text, today=today))
+        days = _days(query, today=today)
+    return Question(query, words, days)
 
 
 def term_question(text: str) -> QueryTerms:
@@ -112,7 +115,7 @@ def _days(query: Query, *, today: date) -> Window | None:
 
 def _undated(text: str, days: Window | None) -> QueryTerms:
     """Return the terms of a question without "last Tuesday", unless it says nothing else."""
-    if days is None or not days.said:
+    if days is None or not days.is_relative:
         return term_question(text)
     rest = text[days.said_at + len(days.said) :]
     undated = term_question(f"{text[: days.said_at]} {rest}")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from recollect.records import dataclass
 from recollect.text.scripts import stem
-from recollect.text.terms import terms
+from recollect.text.terms import query_terms, terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,9 +32,11 @@ class Window:
     afterwards: timedelta = timedelta()
     """How long after the last day a note may still be about these days."""
     said: str = ""
-    """The words of the question that are relative to today: no note of those days repeats them."""
+    """The words of the question that name them."""
     said_at: int = 0
     """Where in the question they begin."""
+    is_relative: bool = False
+    """Whether these words are relative to today: no note of those days repeats them."""
     is_ahead: bool = False
     """Whether it lies ahead: notes about it are written before, so none need be dated in it."""
     otherwise: Window | None = None
@@ -113,8 +115,21 @@ def window(text: str, *, today: date) -> Window | None:
     if foreign := in_english(text):
         start, end, english = foreign
         days = _read(text[:start] + english + text[end:], today=today)
-        return replace(days, said=text[start:end], said_at=start) if days and days.said else days
+        return days and replace(days, said=text[start:end], said_at=start)
     return None
+
+
+def without_passing_days(text: str, *, today: date) -> str:
+    """Return a question without a day of a sentence that does not ask, if what asks needs none."""
+    sentences = _SENTENCE_END.split(text)
+    if asks_for_days(query_terms(" ".join(filter(_ASKS.search, sentences)))):
+        return text
+    return " ".join(each if _ASKS.search(each) else _undated(each, today) for each in sentences)
+
+
+def _undated(text: str, today: date) -> str:
+    days = window(text, today=today)
+    return text[: days.said_at] + text[days.said_at + len(days.said) :] if days else text
 
 
 def _read(text: str, *, today: date) -> Window | None:
@@ -126,7 +141,7 @@ def _read(text: str, *, today: date) -> Window | None:
                 days = Window(days.first, max(days.last, today))
             # A month is often named in the notes, too, and so is what lies ahead.
             is_relative = reading not in _NAMED and not days.is_ahead
-            return replace(days, said=found[0], said_at=found.start()) if is_relative else days
+            return replace(days, said=found[0], said_at=found.start(), is_relative=is_relative)
     return None
 
 
@@ -380,6 +395,8 @@ _AHEAD = _compiled(  # Will is a name, but for the first word
     r"\b(?:due|deadlines?|until|till|next|upcoming|coming|(?-i:will)|expires?)\b|^\s*will\b"
 )
 _PAST = _compiled(r"\b(?:was|were|did|had)\b")
+_SENTENCE_END = re.compile(r"(?:(?<=[!?])|(?<=\w{4}\.))\s+")  # "Dr." and "3." end none
+_ASKS = re.compile("[?？]")
 _BIRTHDAY = _compiled(r"\bbirthdays?\b")
 _ONWARDS = _compiled(r"\s+on(?:wards?\b|\s*(?:$|[?.,;!]))")
 _PERSON = _compiled(r"(?:by|of|from|this)\s+(?-i:April|May|June|Jan|August)\s+(?-i:[A-Z][a-z])")

@@ -36,18 +36,21 @@ _SPANISH = {"fin de semana": "weekend"} | _table(
 NAMED = _GERMAN | _FRENCH | _SPANISH
 
 _SINCE_FRENCH = r"depuis\s+(?:l[ea]\s+|l['’])?"
+_TO = "(?P<to>[0-9]{{1,2}})"
 # Each is of one language alone: "diese an" has a German word and one that is French, too.
 _LANGUAGES: tuple[tuple[dict[str, str], str, dict[str, str]], ...] = (
     (_GERMAN, r"seit\s+(?:de[mnr]\s+)?", {
         "vorgestern": "day before yesterday", "gestern": "yesterday", "heute": "today",
         r"(?:letzte|vorige|vergangene)[mnrs]?\s+{name}": "last {}",
         r"diese[mnrs]?\s+{name}": "this {}", r"(?:nächste|kommende)[mnrs]?\s+{name}": "next {}",
+        rf"(?<=[0-9])\.\s*(?:bis(?:\s+zum)?|[-–])\s*{_TO}\.\s*{{month}}": " to {to} {}",
         r"(?<=[0-9])\.\s*{month}": " {}", r"im\s+{month}": "in {}", r"seit\s+{month}": "since {}",
     }),
     (_FRENCH, _SINCE_FRENCH, {
         "avant-hier": "day before yesterday", "(?:hier soir|d['’]hier)": "yesterday",
         "aujourd['’]hui": "today", r"{name}\s+(?:derni(?:er|ère)|passée?)": "last {}",
         r"(?:ce|cette)\s+{name}": "this {}", r"{name}\s+prochaine?": "next {}",
+        rf"(?<=[0-9])\s+au\s+{_TO}\s+(?-i:{{month}})": " to {to} {}",
         r"1er\s+{month}": "1 {}", r"(?<=[0-9])\s+(?-i:{month})": " {}",
         r"en\s+{month}": "in {}", r"depuis\s+{month}": "since {}",
     }),
@@ -55,6 +58,7 @@ _LANGUAGES: tuple[tuple[dict[str, str], str, dict[str, str]], ...] = (
         "anteayer": "day before yesterday", "ayer": "yesterday", "hoy": "today",
         r"{name}\s+pasad[oa]": "last {}", r"est[ea]\s+{name}": "this {}",
         r"próxim[oa]\s+{name}": "next {}", r"en\s+{month}": "in {}", r"desde\s+{month}": "since {}",
+        rf"(?<=[0-9])\s+al\s+{_TO}\s+de\s+{{month}}(?:\s+de(?=\s+[0-9]))?": " to {to} {}",
         r"(?<=[0-9])\s+de\s+{month}(?:\s+de(?=\s+[0-9]))?": " {}",
     }),
 )  # fmt: skip
@@ -88,8 +92,9 @@ def in_english(text: str) -> tuple[int, int, str] | None:
     """Return where the first date words of another language are, and the same in English."""
     for pattern, english in _PHRASES:
         if found := pattern.search(text):
-            name = found.groupdict().get("name")
-            return _translated(found, english.format(NAMED[name.lower()]) if name else english)
+            groups = found.groupdict()
+            name = NAMED[groups["name"].lower()] if groups.get("name") else ""
+            return _translated(found, english.format(name.capitalize(), **groups))  # not "may"
     if (found := _HIER.search(text)) and _IS_FRENCH.search(text):
         return _translated(found, "yesterday")
     return None

@@ -11,7 +11,7 @@ from tests.support.notes import put_document
 from recollect.search.answer import search
 from recollect.search.options import SearchOptions
 from recollect.stores.ram import RamStore
-from recollect.text.date_words import Window, asks_for_days, first_day, window
+from recollect.text.date_words import Window, asks_for_days, first_day, window, without_passing_days
 from recollect.text.terms import query_terms
 from recollect.types import Chunk, Document, Leg, Query, Results, SourceKind, Stat, digest_of
 
@@ -143,6 +143,11 @@ def answer(
         ("was im Februar los war", day(2, 1), day(3, 3)),
         ("was seit Januar passiert ist", day(1, 1), TODAY),
         ("letzten Oktober", day(10, 1, 2025), day(11, 3, 2025)),
+        ("was war vom 3. bis 5. Februar?", day(2, 3), day(2, 8)),
+        ("die Reise vom 3. bis zum 5. Mai 2025", day(5, 3, 2025), day(5, 8, 2025)),
+        ("am 5. Mai war ich wo?", day(5, 5, 2025), day(5, 8, 2025)),
+        ("le voyage du 3 au 5 mai 2025", day(5, 3, 2025), day(5, 8, 2025)),
+        ("el viaje del 3 al 5 de mayo de 2025", day(5, 3, 2025), day(5, 8, 2025)),
         ("que s'est-il passé le 1er février ?", day(2, 1), day(2, 4)),
         ("les dépenses en août 2024", day(8, 1, 2024), day(9, 3, 2024)),
         ("¿qué pasó el viernes pasado?", day(3, 6), day(3, 6)),
@@ -236,8 +241,10 @@ def test_a_long_message_says_this_year_in_passing(said: str) -> None:
 def test_this_week_is_a_week_on_a_monday_too_and_its_last_weekend_was_just_before() -> None:
     monday, sunday = day(11, 16), day(11, 22)
 
-    assert Window(monday, sunday, said="this week") == window("this week", today=monday)
-    assert Window(day(11, 14), day(11, 15), said="last weekend") == window(
+    assert Window(monday, sunday, said="this week", is_relative=True) == window(
+        "this week", today=monday
+    )
+    assert Window(day(11, 14), day(11, 15), said="last weekend", is_relative=True) == window(
         "last weekend", today=monday
     )
     on_sunday = window("last weekend", today=sunday)
@@ -262,23 +269,52 @@ def test_a_window_holds_its_ends_and_no_evergreen_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "said", "is_relative"),
     [
-        ("what happened last Tuesday?", "last Tuesday"),
-        ("what did I bake in the past two weeks", "past two weeks"),
-        ("Was war letzte Woche?", "letzte Woche"),
-        ("l'avis d'hier", "d'hier"),
-        ("Was lief seit letzter Woche?", "seit letzter Woche"),
-        ("the visits in February", ""),
-        ("what is due on Friday", ""),
-        ("the issue of March 2nd", ""),
+        ("what happened last Tuesday?", "last Tuesday", True),
+        ("what did I bake in the past two weeks", "past two weeks", True),
+        ("Was war letzte Woche?", "letzte Woche", True),
+        ("l'avis d'hier", "d'hier", True),
+        ("Was lief seit letzter Woche?", "seit letzter Woche", True),
+        ("the visits in February", "in February", False),
+        ("what is due on Friday", "on Friday", False),
+        ("the issue of March 2nd", "March 2nd", False),
     ],
 )
-def test_only_words_that_are_relative_to_today_are_told(text: str, said: str) -> None:
+def test_the_words_that_name_days_are_told_and_whether_they_are_relative_to_today(
+    text: str, said: str, *, is_relative: bool
+) -> None:
     days = window(text, today=TODAY)
 
     assert days is not None
-    assert said == days.said
+    assert (said, is_relative) == (days.said, days.is_relative)
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("I was ill on Monday. Which gate is it?", "I was ill . Which gate is it?"),
+        ("Which gate is it? We met on 9 September.", "Which gate is it? We met on "),
+        ("Danke für gestern! Welches Tor?", "Danke für ! Welches Tor?"),
+        ("I was ill. What happened on Monday?", "I was ill. What happened on Monday?"),
+        ("It was yesterday. What happened?", "It was yesterday. What happened?"),
+        ("Show me what I wrote on Monday. Thanks", "Show me what I wrote on Monday. Thanks"),
+        ("On Monday with Dr. Miller, what was said?", "On Monday with Dr. Miller, what was said?"),
+        ("Was war am 9. September?", "Was war am 9. September?"),
+    ],
+)
+def test_a_day_beside_the_sentence_that_asks_is_mentioned_in_passing(text: str, read: str) -> None:
+    assert read == without_passing_days(text, today=TODAY)
+
+
+def test_a_day_mentioned_in_passing_is_not_the_day_asked_for() -> None:
+    notes = {"memory/a.md": ("The garden gate is green.", None)}
+
+    passing = answer("I was ill on Monday. What colour is the garden gate?", notes)
+    asked = answer("What colour was the garden gate on Monday?", notes)
+
+    assert () == passing.notices
+    assert "No hit is dated 2026-03-09, the day your question seems to mean." in asked.notices
 
 
 def test_a_word_that_contains_a_date_word_is_searched_whole() -> None:
