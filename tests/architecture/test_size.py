@@ -9,7 +9,7 @@ import recollect
 from recollect.search.answer import search
 from recollect.stores import ram
 
-LIMIT = 50_028
+LIMIT = 49_894
 """Lines of Python in src. Lower it when code is removed; whoever raises it gives the reason in the
 message of the same commit."""
 
